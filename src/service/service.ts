@@ -274,6 +274,13 @@ export class Service {
     return this.#console.serves(call.path) ? this.#console.broken(call, request_id) : reply;
   }
 
+  /** The answer to a call whose body is not read. */
+  refused(call: ServiceCall, refusal: Refusal): ServiceReply {
+    if (this.#console.serves(call.path)) return this.#console.refused(call, refusal);
+    const { status, message, headers } = refusal;
+    return jsonReply(status, { request_id: "", code: "", message }, headers);
+  }
+
   /** Reports an internal error; the answer reveals nothing about it. */
   internalError(error: unknown, request_id: string = this.context.ids.uuid()): ServiceReply {
     this.#onError(error);

@@ -22,8 +22,11 @@ import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
 import { stylesheet } from "./stylesheet.ts";
 import type { AskRoute, ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
 
-/** The longest form of somebody who has signed in, in bytes: a few fields. */
-const longestForm = 65_536;
+/**
+ * The longest form of somebody who has signed in, in bytes: a few fields, one of which is a statement of 20,000
+ * characters, each of which takes up to nine bytes.
+ */
+const longestForm = 262_144;
 
 /** Runs a change in one transaction. */
 type Change = <Result>(act: () => Result) => Result;
@@ -113,6 +116,11 @@ export class Console {
       advice: "Nothing was changed. Try again.",
     };
     return pageReply(500, nothingHere, { account: undefined, token: "", path, problem });
+  }
+
+  /** The page for a call whose form is not read. */
+  refused({ path }: ServiceCall, refusal: Refusal): ServiceReply {
+    return pageReply(refusal.status, nothingHere, { account: undefined, token: "", path, problem: problemOf(refusal) });
   }
 
   /** Reason to refuse a form before its session is checked. */

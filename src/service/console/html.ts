@@ -33,13 +33,14 @@ function textOf(value: Value): string {
   if (value === undefined || value === false) return "";
   if (value instanceof Html) return value.toString();
   if (typeof value === "object") return value.map(textOf).join("");
-  return String(value).replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
+  return entities.reduce((text, [character, entity]) => text.replaceAll(character, entity), String(value));
 }
 
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
+/** In this order, the ampersand first: one pass for each is many times quicker than a function for each character. */
+const entities = [
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&#39;"],
+] as const;

@@ -1,9 +1,11 @@
+import { StatementFailed } from "../domain/queries.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Problem } from "./layout.ts";
 
 /** The API's refusal for a person: what happened, what is allowed, what to do. */
-export function problemOf({ status, message }: Refusal): Problem {
-  return { title: titleOf(status), message: sentence(message), advice: adviceOf(status) };
+export function problemOf(refusal: Refusal): Problem {
+  const { status, message } = refusal;
+  return { title: titleOf(status), message: sentence(message), advice: adviceOf(refusal) };
 }
 
 function titleOf(status: number): string {
@@ -13,7 +15,11 @@ function titleOf(status: number): string {
   return "Not done";
 }
 
-function adviceOf(status: number): string | undefined {
+function adviceOf(refusal: Refusal): string | undefined {
+  if (refusal instanceof StatementFailed && refusal.writes) {
+    return "Nothing was changed, but for what the statement had committed before.";
+  }
+  const { status } = refusal;
   switch (status) {
     case 404:
       return "It may have been deleted, or it belongs to somebody else.";

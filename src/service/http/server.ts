@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { Refusal, refusals } from "../refusal.ts";
+import { Refusal } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import { BytesInFlight, type Holding } from "./bytes-in-flight.ts";
@@ -47,7 +47,7 @@ export interface ListenOptions {
 }
 
 /** The part of the service that answers requests. */
-export type Answering = Pick<Service, "context" | "exchange" | "internalError" | "bodyRoom" | "reached">;
+export type Answering = Pick<Service, "context" | "exchange" | "internalError" | "refused" | "bodyRoom" | "reached">;
 
 /** One request, and the parts that answer it. */
 interface Request {
@@ -110,7 +110,7 @@ async function answer(request: Request): Promise<void> {
   if (access && call.method === "OPTIONS") return send(outgoing, preflight(call));
   if (access && call.method === "POST") return answerSql(request, access, call);
   const exchange = await exchanged(request, call);
-  if (exchange instanceof Refusal) return sendBeforeEnd(request, replyOf(exchange));
+  if (exchange instanceof Refusal) return sendBeforeEnd(request, service.refused(call, exchange));
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
   carryOut(
     "reply" in exchange && exchange.reply.later ? { ...exchange, reply: await exchange.reply.later } : exchange,
@@ -137,8 +137,9 @@ async function exchanged({ service, sqlAccess, bytes, incoming, outgoing }: Requ
   }
 }
 
-async function answerSql(request: Request, sql: SqlAccess, { headers = {} }: ServiceCall): Promise<void> {
+async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): Promise<void> {
   const { service, bytes, incoming, outgoing } = request;
+  const { headers = {} } = call;
   const gone = goneSignal(outgoing);
   const holdings: Holding[] = [];
   const hold = (endpointId: string) => {
@@ -151,7 +152,7 @@ async function answerSql(request: Request, sql: SqlAccess, { headers = {} }: Ser
     const reply = await sql.answer({ headers, hold, body: (room) => readBody(incoming, room), gone });
     await sendBeforeEnd(request, forAnySite(reply));
   } catch (error) {
-    const reply = error instanceof Refusal ? replyOf(error) : service.internalError(error);
+    const reply = error instanceof Refusal ? service.refused(call, error) : service.internalError(error);
     if (!outgoing.destroyed) await sendBeforeEnd(request, forAnySite(reply));
   } finally {
     if (gone.aborted) release();
@@ -166,10 +167,6 @@ async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: Se
   if (incoming.complete) return;
   await elapsed(service, lingerMs);
   if (!incoming.complete) incoming.destroy();
-}
-
-function replyOf({ status, message, headers }: Refusal): ServiceReply {
-  return jsonReply(status, { request_id: "", code: "", message }, headers);
 }
 
 /** Aborts when the client leaves before it has its answer. */
@@ -271,4 +268,8 @@ function elapsed({ context }: Answering, ms: number): Promise<void> {
   });
 }
 
-const badTarget = replyOf(refusals.invalid("the request has no valid URL, or names its host or its sender twice"));
+const badTarget = jsonReply(400, {
+  request_id: "",
+  code: "",
+  message: "the request has no valid URL, or names its host or its sender twice",
+});

@@ -29,7 +29,7 @@ export interface GatePorts {
   poolers: Poolers | undefined;
   sockets: Pick<Sockets, "path">;
   sessions: Sessions;
-  verifiers: Pick<Verifiers, "of">;
+  verifiers: Pick<Verifiers, "of" | "ask">;
 }
 
 /** Lets clients in: wakes their compute, waits for its server, and keeps account of who is there. */
@@ -167,6 +167,9 @@ export class Gate {
         ? await poolers.socketBefore(endpointId, running).catch(asRejection)
         : sockets.path(running.config.port),
       verifierOf: (role) => verifiers.of(running, role).catch(asRejection),
+      end: async (processId) => {
+        await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
+      },
       enter: () => this.#count(session),
       leave: () => this.#leave(session),
     };

@@ -62,8 +62,8 @@ export class SqlClient {
   readonly #parser = new Parser();
   /** Bytes received of a message that is not complete. */
   #unread = 0;
-  /** Bytes of rows so far. */
-  #rows = 0;
+  /** Bytes of answers so far that count: rows, copied data and notices. */
+  #taken = 0;
   #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string } = nothing();
   #error: Error | undefined;
   #sink: RowSink | undefined;
@@ -118,8 +118,13 @@ export class SqlClient {
 
   /** Limits all answers from here on together. */
   limitAnswers(bytes: number): void {
-    this.#rows = 0;
+    this.#taken = 0;
     this.#limit = bytes;
+  }
+
+  /** The server's process of this session; absent before it has logged in. */
+  get processId(): number | undefined {
+    return this.#key?.processID;
   }
 
   /** Has the server end the statement that runs. */
@@ -189,6 +194,8 @@ export class SqlClient {
     } else if (message.name === "copyInResponse") {
       // The server has ignored the Sync that came before.
       this.#socket.write(Buffer.concat([serialize.copyFail("no data can be sent here"), serialize.sync()]));
+    } else if (isCounted.has(message.name)) {
+      this.#take(message.length);
     } else if (isError(message)) {
       this.#error ??= new ServerFailed(message.message, { cause: message });
     } else if (message.name === "readyForQuery") {
@@ -208,15 +215,22 @@ export class SqlClient {
   }
 
   #row({ length, fields: row }: DataRowMessage): void {
-    if (this.#error !== undefined) return;
     const answered = this.#answered;
-    this.#rows += length;
-    if (this.#rows > this.#limit) this.#stop(new AnswerTooLarge(`the answer is larger than ${this.#limit} bytes`));
-    else if (this.#sink === undefined) answered.rows.push(row);
+    if (!this.#take(length)) return;
+    if (this.#sink === undefined) answered.rows.push(row);
     else {
       const reason = this.#sink(row, answered.fields);
       if (reason !== undefined) this.#stop(reason);
     }
+  }
+
+  /** Counts bytes of an answer; false where it is more than the caller takes, or was before. */
+  #take(bytes: number): boolean {
+    if (this.#error !== undefined) return false;
+    this.#taken += bytes;
+    if (this.#taken <= this.#limit) return true;
+    this.#stop(new AnswerTooLarge(`the answer is larger than ${this.#limit} bytes`));
+    return false;
   }
 
   #stop(reason: Error): void {
@@ -232,6 +246,9 @@ export class SqlClient {
     this.#socket.destroy();
   }
 }
+
+/** Messages beside rows of which a statement can have any number. */
+const isCounted = new Set(["copyData", "notice", "notification"]);
 
 function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string } {
   return { fields: [], rows: [], tag: "" };

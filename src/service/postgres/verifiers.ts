@@ -32,7 +32,7 @@ export class Verifiers {
     });
   }
 
-  /** The rows of a query, which must not change anything. Rejects with `ServerFailed`. */
+  /** The rows of a query, which must not change any data. Rejects with `ServerFailed`. */
   ask({ endpoint, server, config }: Running, sql: string): Promise<readonly TextRow[]> {
     return this.#turns.take(endpoint.id, async () => {
       const session = this.#sessions.get(server) ?? (await this.#open(server, config));

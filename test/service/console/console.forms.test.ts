@@ -18,7 +18,7 @@ const titleOf = ({ html }: Seen) => /<title>(.*?)<\/title>/.exec(html)?.[1];
 const noticeOf = ({ html }: Seen) => /<p class="notice" role="status">(.*?)<\/p>/.exec(html)?.[1];
 
 it.each([
-  [branchPath, { compute: primary, shown: "1/1/0", max: "2" }, `${branchPath}?page=1#${primary}`, "Scale to zero"],
+  [branchPath, { compute: primary, shown: "1/1/0", max: "2" }, `${branchPath}?#${primary}`, "Scale to zero"],
   [`${branchPath}/computes`, { type: "read_only", size: "1" }, branchPath, "The compute is created and is starting."],
   [`${computePath}/start`, {}, computePath, `${primary} is starting.`],
   [`${computePath}/suspend`, {}, computePath, `${primary} is suspending: its connections were cut.`],

@@ -84,7 +84,7 @@ describe("the body of a form", () => {
   it("a form of somebody who is signed in has the room of the account", () => {
     expect(roomOf({ headers: { cookie: ana.cookie ?? "" }, remote: "10.0.0.7" })).toEqual({
       holder: "acc-ana",
-      longest: 65_536,
+      longest: 262_144,
     });
   });
 

@@ -81,6 +81,7 @@ it.each([
   ["without a statement", { sql: " " }, 400],
   ["on a compute of another branch", { compute: "ep-none" }, 404],
   ["as no role", { role: "nobody" }, 404],
+  ["with a NUL character", { sql: "SELECT 1\0" }, 400],
   ["in no database", { database: "nothing" }, 404],
 ])("a statement %s is refused, and nothing runs", async (_, fields, status) => {
   const seen = await ask(fields);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { problemOf } from "../../../src/service/console/problem.ts";
+import { StatementFailed } from "../../../src/service/domain/queries.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
 
 it.each([
@@ -11,6 +12,12 @@ it.each([
   [422, "Not done", "Nothing was changed."],
 ])("a refusal with %i is shown as %j with advice of its own", (status, title, advice) => {
   expect(problemOf(new Refusal(status, "no"))).toEqual({ title, message: "No.", advice });
+});
+
+it("a statement that failed is said to have changed nothing, unless it was allowed to: it may have committed", () => {
+  const adviceOf = (writes: boolean) => problemOf(new StatementFailed("no", writes)).advice;
+  expect(adviceOf(false)).toBe("Nothing was changed.");
+  expect(adviceOf(true)).toBe("Nothing was changed, but for what the statement had committed before.");
 });
 
 it.each([

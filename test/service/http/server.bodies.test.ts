@@ -63,6 +63,8 @@ it("unfinished bodies are held for accounts, and none for a stranger or where th
   signIn.send("POST /app/sign-in HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
   signIn.send(`fffff\r\n${"x".repeat(0xf_ff_ff)}\r\n`);
   expect(await signIn.answer()).toMatch(/^HTTP\/1\.1 413 [^]*larger than 10000 bytes/);
+  // A person reads a page, and not the JSON of the API.
+  expect(await signIn.answer()).toMatch(/content-type: text\/html[^]*<p>The request body is larger than 10000 bytes/i);
   const held = half(shop, keys.ana);
   await expect.poll(() => bytes.all).toBe(450_020);
   for (const wire of [held, ...dropped]) wire.socket.destroy();

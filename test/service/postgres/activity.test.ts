@@ -173,7 +173,7 @@ function newGate(): Gate {
     poolers: undefined,
     sockets: { path: () => "" },
     sessions,
-    verifiers: { of: () => Promise.reject(new Error("not asked")) },
+    verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
   });
 }
 

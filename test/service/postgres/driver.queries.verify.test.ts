@@ -92,3 +92,43 @@ it("a fifth statement of one account at one time is refused", async () => {
   const statuses = (await Promise.all(running)).map(({ status }) => status);
   expect(statuses.toSorted((one, other) => one - other)).toEqual([200, 200, 200, 200, 429]);
 });
+
+it("a statement that catches the error of its time limit ends with its process", async () => {
+  const ana = await new Person().signIn();
+  const loop = "LOOP BEGIN PERFORM pg_sleep(100); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP";
+  const deaf = await ana.ask(`DO $$ BEGIN ${loop}; END $$`);
+  expect([deaf.status, deaf.html.includes("took too long")]).toEqual([422, true]);
+  const left = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%query_canceled%' AND pid <> pg_backend_pid()";
+  await expect.poll(async () => (await ana.ask(left)).html).toContain("<td>0</td>");
+});
+
+it.each([
+  ["copied data", "COPY (SELECT repeat('x', 1000) FROM generate_series(1, 1000000)) TO STDOUT"],
+  ["notices", "DO $$ BEGIN LOOP RAISE NOTICE '%', repeat('x', 1000); END LOOP; END $$"],
+])("a statement that answers with too much of %s is ended before its time", async (_, sql) => {
+  const ana = await new Person().signIn();
+  const large = await ana.ask(sql);
+  expect([large.status, large.html.includes("larger than 1048576 bytes")]).toEqual([422, true]);
+});
+
+it("a statement with many columns shows fewer rows, and one with a long text of any script is taken", async () => {
+  const ana = await new Person().signIn();
+  const columns = Array.from({ length: 1600 }, (_, index) => `'"' AS c${index}`).join(", ");
+  const wide = await ana.ask(`SELECT ${columns} FROM generate_series(1, 50)`);
+  expect([
+    wide.status,
+    wide.html.match(/<tr>/g)?.length,
+    wide.html.includes("The first 12 rows: there are more"),
+  ]).toEqual([200, 13, true]);
+  const long = await ana.ask(`SELECT length('${"語".repeat(19_900)}')`);
+  expect([long.status, long.html.includes("<td>19900</td>")]).toEqual([200, true]);
+});
+
+it("a statement that may change something and fails is not said to have changed nothing", async () => {
+  const ana = await new Person().signIn();
+  const writes = { writes: "true" };
+  await ana.ask("CREATE TABLE kept (id int)", writes);
+  const failed = await ana.ask("DO $$ BEGIN INSERT INTO kept VALUES (1); COMMIT; PERFORM 1 / 0; END $$", writes);
+  expect([failed.status, failed.html.includes("but for what the statement had committed before")]).toEqual([422, true]);
+  expect((await ana.ask("SELECT count(*) FROM kept")).html).toContain("<td>1</td>");
+});

@@ -40,7 +40,7 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
     count += 1;
   };
   const verifierOf = () => Promise.reject(new Error("not asked"));
-  return { admission: { socket, verifierOf, enter: () => {}, leave }, left: () => count };
+  return { admission: { socket, verifierOf, end: () => Promise.resolve(), enter: () => {}, leave }, left: () => count };
 }
 
 it("a client that leaves while its compute wakes has its statement cancelled, and its place given back", async () => {

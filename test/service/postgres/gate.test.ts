@@ -42,7 +42,7 @@ beforeEach(() => {
       poolers: undefined,
       sockets: { path: () => "" },
       sessions,
-      verifiers: { of: () => Promise.reject(new Error("not asked")) },
+      verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
     },
   );
 });

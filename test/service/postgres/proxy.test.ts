@@ -59,6 +59,7 @@ beforeEach(async () => {
     Promise.resolve({
       socket,
       verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
+      end: () => Promise.resolve(),
       enter: () => {
         entered += 1;
         if (entered > places) throw new Rejection("53300", "sorry, too many clients already");

@@ -52,9 +52,20 @@ it("gives up a message that grows too long also where it began in the chunk that
   await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
 });
 
-it("reads any number of short messages that are no rows", async () => {
-  const notices = Array.from({ length: 2000 }, () => message("N", "\0"));
-  const answer = Buffer.concat([...notices, message("Z", "I")]);
+it.each([
+  ["rows", "D", "\0\0"],
+  ["copied data", "d", "x"],
+  ["notices", "N", "\0"],
+  ["notifications", "A", "\0\0\0\x01a\0b\0"],
+])("gives up an answer of many %s that are too long together", async (_, type, body) => {
+  const many = Buffer.concat([...Array.from({ length: 300 }, () => message(type, body)), message("Z", "I")]);
+  const client = await loggingIn(welcome, many);
+  await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
+});
+
+it("reads any number of short messages that a statement has no number of", async () => {
+  const statuses = Array.from({ length: 2000 }, () => message("S", "a\0b\0"));
+  const answer = Buffer.concat([...statuses, message("Z", "I")]);
   const client = await loggingIn(welcome, answer, answer);
   expect([await client.query("SELECT 1"), await client.query("SELECT 1")]).toEqual([[], []]);
 });

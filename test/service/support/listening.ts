@@ -3,6 +3,7 @@ import { type ListenOptions, listen } from "../../../src/service/http/server.ts"
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
+import type { Refusal } from "../../../src/service/refusal.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
 import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
@@ -44,6 +45,7 @@ export class ListeningShop implements AsyncDisposable {
       bodyRoom: (call: ServiceCall) => core.bodyRoom(call),
       reached: (call: ServiceCall) => core.reached(call),
       internalError: (error: unknown) => core.internalError(error),
+      refused: (call: ServiceCall, refusal: Refusal) => core.refused(call, refusal),
       exchange(call: ServiceCall) {
         const exchange = core.exchange(call);
         const { status, body = "" } = exchange.kind === "answer" ? exchange.reply : { status: 200 };

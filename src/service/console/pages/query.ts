@@ -21,6 +21,7 @@ export async function askQuery(visit: Visit): Promise<Page> {
   reachProject(context.store, caller, project.id, "member");
   if (!context.queries) throw refusals.unprocessable("the computes of this service have no databases to ask");
   const sql = (form["sql"] ?? "").trim();
+  if (sql.includes("\0")) throw refusals.invalid("the statement has a NUL character, which Postgres does not take");
   if (sql === "") throw refusals.invalid("there is no statement to run");
   const compute = context.store.endpoints.get(project.id, form["compute"] ?? "");
   if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
@@ -70,7 +71,8 @@ function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: str
 <textarea id="sql" name="sql" rows="6" maxlength="20000" spellcheck="false" required>${form["sql"]}</textarea>
 <p><button>Run</button> <label><input type="checkbox" name="writes" value="true"> allow changes</label></p>
 <p class="hint">One statement, in a session of its own, for at most ${counted(queryLimitMs / 1000, "second")}; the first ${mostRows} rows
-are shown. It only reads, unless changes are allowed. An idle compute is woken.</p></form>`;
+are shown, or fewer where they are wide. It only reads, unless changes are allowed: as in any read-only transaction,
+functions still act on replication slots and on the role's other sessions. An idle compute is woken.</p></form>`;
 }
 
 function answerSection({ columns, rows, more, tag }: QueryAnswer): Html {

@@ -1,11 +1,19 @@
 import type { ServiceClock } from "../../clock.ts";
-import { mostRows, type Query, type QueryAccess, type QueryAnswer, queryLimitMs } from "../../domain/queries.ts";
-import { Refusal, refusals } from "../../refusal.ts";
+import {
+  mostRows,
+  mostValues,
+  type Query,
+  type QueryAccess,
+  type QueryAnswer,
+  queryLimitMs,
+  StatementFailed,
+} from "../../domain/queries.ts";
+import { refusals } from "../../refusal.ts";
 import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/admission.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
-import type { StatementResult } from "../sql-client.ts";
+import type { SqlClient, StatementResult } from "../sql-client.ts";
 import { openClientSession } from "./client-session.ts";
 
 /** The most statements of an account at one time. */
@@ -38,7 +46,7 @@ export class Queries implements QueryAccess {
       return await this.#answer(query);
     } catch (error) {
       if (!(error instanceof Rejection || error instanceof ServerFailed)) throw error;
-      throw new Refusal(422, error.message);
+      throw new StatementFailed(error.message, query.writes);
     } finally {
       const left = (this.#running.get(accountId) ?? 1) - 1;
       if (left === 0) this.#running.delete(accountId);
@@ -58,7 +66,7 @@ export class Queries implements QueryAccess {
     const login = { user: role.name, password: role.password, database, parameters, late: late.signal };
     const client = await openClientSession(admission, login, longestAnswer).finally(stopLogin);
     const cancel = () => client.cancel();
-    const stopTimer = this.#clock.after(queryLimitMs + graceMs, () => client.destroy("the statement took too long"));
+    const stopTimer = this.#clock.after(queryLimitMs + graceMs, () => end(client, admission));
     gone?.addEventListener("abort", cancel);
     try {
       admission.enter();
@@ -74,7 +82,14 @@ export class Queries implements QueryAccess {
   }
 }
 
+/** Ends a statement that goes on after its limit: it can catch a time limit's error, but not the end of its process. */
+function end(client: SqlClient, admission: Admission): void {
+  const { processId } = client;
+  const done = processId === undefined ? undefined : admission.end(processId).catch(() => {});
+  void Promise.resolve(done).then(() => client.destroy("the statement took too long"));
+}
+
 function shown({ fields, rows, tag }: StatementResult): QueryAnswer {
-  const more = rows.length > mostRows;
-  return { columns: fields.map(({ name }) => name), rows: rows.slice(0, mostRows), more, tag };
+  const most = Math.min(mostRows, Math.max(1, Math.floor(mostValues / fields.length)));
+  return { columns: fields.map(({ name }) => name), rows: rows.slice(0, most), more: rows.length > most, tag };
 }

@@ -6,6 +6,8 @@ export interface Admission {
   socket: string;
   /** The server's verifier of a role's password. Rejects with `Rejection`. */
   verifierOf(role: string): Promise<ScramVerifier>;
+  /** Ends a session of the compute's server that does not end when it is told to. Rejects with `Rejection`. */
+  end(processId: number): Promise<void>;
   /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
   enter: () => void;
   /** To be called once, when its server process has ended. */
