@@ -115,6 +115,34 @@ describe("a pool whose template changes", () => {
     },
   );
 
+  test("a Compute that names the pool as its owner, and is none of its members, keeps no member waiting", async () => {
+    await using world = await running(10);
+    const elsewhere = { apiVersion: "v1", kind: "Namespace", metadata: { name: "elsewhere" } };
+    world.send("POST", "/api/v1/namespaces", elsewhere);
+    const { uid } = poolOf(world).metadata;
+    const owner = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ComputePool",
+      name: "db",
+      uid,
+      controller: true,
+    };
+    const spec = { projectID: "shop", branchID: "br-0-b", connectionRef: { name: "none" } };
+    for (const [namespace, name] of [
+      ["default", "db-main"],
+      ["elsewhere", "db-0"],
+    ]) {
+      const metadata = { name, namespace, ownerReferences: [owner] };
+      const object = { apiVersion: owner.apiVersion, kind: "Compute", metadata, spec };
+      world.send("POST", `${root.replace("default", namespace ?? "")}/computes`, object);
+    }
+    await world.clock.advance(60_000);
+    const changing = changingAt(world);
+    declare(world, { template: { computeUnits: { min: 2, max: 2 } } });
+    await until(world, () => sizes(world).every((size) => size === 2));
+    expect(changing).toEqual([1, 1, 1, 1]);
+  });
+
   test("a change that cuts no connection goes to all members at once", async () => {
     await using world = await running(3);
     const before = world.writes.length;

@@ -1,6 +1,6 @@
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
-import { type ComputePool, computePoolKind, owningPool } from "../resources/compute-pool.ts";
+import { type ComputePool, computePoolKind, indexOf, owningPool } from "../resources/compute-pool.ts";
 import { annotations, labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
@@ -18,11 +18,11 @@ const sameSpec: IsKept = (wanted, { spec }) => sameJSON(wanted, spec);
 export type PoolPlan = ReturnType<typeof planPool>;
 
 /** The Computes that this pool owns, by index. */
-export function membersOf({ metadata }: ComputePool, computes: readonly Compute[]): Member[] {
+export function membersOf(pool: ComputePool, computes: readonly Compute[]): Member[] {
   return computes
-    .filter((compute) => owningPool(compute)?.uid === metadata.uid)
+    .filter((compute) => owningPool(compute)?.uid === pool.metadata.uid)
     .flatMap((compute) => {
-      const index = indexIn(metadata.name, compute.metadata.name);
+      const index = indexOf(pool, compute);
       return index === undefined ? [] : [{ index, compute }];
     })
     .toSorted((a, b) => a.index - b.index);
@@ -118,9 +118,4 @@ export function awaitsTemplate(pool: ComputePool, compute: Compute, isKept: IsKe
   if (pool.metadata.deletionTimestamp !== undefined || compute.metadata.deletionTimestamp !== undefined) return false;
   const [member] = membersOf(pool, [compute]);
   return member !== undefined && !isKept(specOf(pool, member), compute);
-}
-
-function indexIn(pool: string, name: string): number | undefined {
-  const digits = name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : "";
-  return /^(0|[1-9]\d{0,8})$/.test(digits) ? Number(digits) : undefined;
 }

@@ -60,6 +60,23 @@ export function maxUnavailableOf({ spec }: Pick<ComputePool, "spec">): number {
   return spec.maxUnavailable ?? 1;
 }
 
+/** The number in the name of a member, such as 2 in `readers-2`; `undefined`: no member has this name. */
+export function indexIn(pool: string, name: string): number | undefined {
+  const digits = name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : "";
+  return /^(0|[1-9]\d{0,8})$/.test(digits) ? Number(digits) : undefined;
+}
+
+/**
+ * The index of a Compute that names the pool as its owner; `undefined`: by namespace or name it is none of its members.
+ * An owner reference is what anybody may write.
+ */
+export function indexOf(
+  { metadata: pool }: ComputePool,
+  { metadata }: Pick<KubeObject, "metadata">,
+): number | undefined {
+  return pool.namespace === metadata.namespace ? indexIn(pool.name, metadata.name) : undefined;
+}
+
 /** The owner reference to the ComputePool that a Compute is a member of. */
 export function owningPool(compute: Pick<KubeObject, "metadata">): OwnerReference | undefined {
   return keeperOf(compute, computePoolKind);

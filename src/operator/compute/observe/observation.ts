@@ -50,8 +50,8 @@ export interface Siblings {
   /** Time at which this term of leadership began. */
   termSince: number;
   /**
-   * Number of those that are not ready, or have a write that cuts connections and that no list shows ended; also one
-   * that an earlier term sent, and that this list shows.
+   * Number of those that are missing or not ready, or have a write that cuts connections and that no list shows ended;
+   * also one that an earlier term sent, and that this list shows.
    */
   unavailable: (endpoints: EndpointIndex) => number;
 }

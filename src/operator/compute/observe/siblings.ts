@@ -1,7 +1,7 @@
 import { type EndpointIndex, recordedID } from "../../claims/ownership.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { type ComputePool, maxUnavailableOf, owningPool } from "../../resources/compute-pool.ts";
+import { type ComputePool, indexOf, maxUnavailableOf, owningPool } from "../../resources/compute-pool.ts";
 import type { ReadonlyState } from "../memory.ts";
 import type { Siblings } from "./observation.ts";
 
@@ -23,16 +23,20 @@ export function siblingsOf(
   { pool: poolOf, membersOf, known, termSince, isReady = showsReady }: Members,
 ): Siblings | undefined {
   const pool = poolOf(owningPool(compute)?.uid ?? "");
-  if (pool === undefined) return undefined;
+  const index = pool && indexOf(pool, compute);
+  if (pool === undefined || index === undefined) return undefined;
+  const { replicas } = pool.spec;
   return {
     pool: pool.metadata.name,
     maxUnavailable: maxUnavailableOf(pool),
     termSince,
     unavailable: (endpoints) => {
-      let count = 0;
+      // A replica that is missing serves nobody, as one that somebody deleted.
+      let count = index < replicas ? replicas - 1 : replicas;
       for (const member of membersOf(pool.metadata.uid)) {
         const isOther = member.metadata.uid !== compute.metadata.uid;
-        if (isOther && (!isReady(member) || isBeingCut(member, known, endpoints))) count++;
+        const isWanted = (indexOf(pool, member) ?? replicas) < replicas;
+        if (isOther && isWanted && isReady(member) && !isBeingCut(member, known, endpoints)) count--;
       }
       return count;
     },

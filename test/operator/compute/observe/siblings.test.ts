@@ -60,8 +60,29 @@ test("a sibling with a write that cuts connections, which no list shows ended, i
 });
 
 test("a sibling that a list shows changing is unavailable, as after a write of an earlier term, and one that suspends is not", () => {
-  expect(unavailable({ others: [member(1)], pending: "active" })).toBe(1);
-  expect(unavailable({ others: [member(1)], pending: "idle" })).toBe(0);
+  expect(unavailable({ others: [member(1), member(2)], pending: "active" })).toBe(1);
+  expect(unavailable({ others: [member(1), member(2)], pending: "idle" })).toBe(0);
+});
+
+test("a replica that is missing is unavailable, as one that somebody deleted", () => {
+  expect(unavailable({ others: [member(1)] })).toBe(1);
+  expect(unavailable({ others: [] })).toBe(2);
+});
+
+test("a member that the pool is about to remove is no sibling to wait for, ready or not", () => {
+  expect(unavailable({ others: [member(1), member(2), member(3, "False")] })).toBe(0);
+  expect(unavailable({ others: [member(1), member(2, "False"), member(3)] })).toBe(1);
+});
+
+test.each([
+  ["of another namespace", { namespace: "elsewhere" }],
+  ["of another name", { name: "readers-main" }],
+])("a Compute %s that names the pool as its owner is no member of it", (_, metadata) => {
+  const forged = member(2, "False");
+  const stranger = { ...forged, metadata: { ...forged.metadata, uid: uidOf(9), ...metadata } };
+  expect(unavailable({ others: [member(1), member(2), stranger] })).toBe(0);
+  const options = { pool: () => read(), membersOf: () => [], known: () => undefined, termSince: 0 };
+  expect(siblingsOf(stranger, options)).toBeUndefined();
 });
 
 test("one member may be unavailable at a time unless the pool says otherwise", () => {
