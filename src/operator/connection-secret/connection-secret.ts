@@ -1,7 +1,8 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isNamespaceTerminating, isRefusal } from "../kube/errors.ts";
+import { isRefusal } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import { isObserved } from "../resources/management-policy.ts";
 import { labels } from "../resources/names.ts";
@@ -13,14 +14,14 @@ import type { Binding } from "./binding.ts";
 import { passwordIn } from "./details.ts";
 import { filledDetails, whyUnread } from "./filled-details.ts";
 import { builtFrom, isDigestOf, isOwnedBy, type KeptSecret, originIn } from "./kept-secret.ts";
-import { passwordRotated, secretForbidden, secretNotAllowed, secretRejected, secretUpdated } from "./messages.ts";
+import { passwordRotated, secretForbidden, secretNotAllowed, secretUpdated } from "./messages.ts";
 import { type NamedSecret, namedSecret, recordOf } from "./named-secret.ts";
 import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
 import { Readings } from "./readings.ts";
 import { type CrdDeletion, SecretRemoval } from "./removal.ts";
 import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
-import { createSecret, listOurs, nameAt, recordPassword, repairSecret } from "./write-secret.ts";
+import { createSecret, listOurs, nameAt, recordPassword, repairSecret, writeRefused } from "./write-secret.ts";
 
 type Cluster = Pick<ClusterClient, "create" | "delete" | "listPage" | "patch">;
 
@@ -70,15 +71,7 @@ export class ConnectionSecrets {
       return await this.#keep(compute, endpoint, occasion);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      if (error.status === 403) {
-        const { namespace = "" } = placeOfSecret(compute) ?? {};
-        const message = isNamespaceTerminating(error)
-          ? secretForbidden.terminating(namespace)
-          : secretForbidden.toWrite(namespace);
-        return { kind: "failed", reason: "Forbidden", message };
-      }
-      const message = secretRejected.byCluster(compute.spec.connectionSecret?.name ?? "", error.message);
-      return { kind: "failed", reason: "Rejected", message };
+      return writeRefused(compute, error);
     }
   }
 
@@ -133,7 +126,8 @@ export class ConnectionSecrets {
         : await this.#keepNamed(compute, { ...wanted, place }, endpoint, occasion);
     // Not before the one that takes their place is there.
     if (binding.kind !== "bound" && (binding.kind !== "none" || wanted !== undefined)) return binding;
-    for (const secret of (ours ?? []).filter((each) => isOwnedBy(each, uid) && !isAt(place, each))) {
+    const isFormer = (each: KeptSecret) => isOwnedBy(each, uid) && !isAt(place, each) && !isBeingDeleted(each);
+    for (const secret of (ours ?? []).filter(isFormer)) {
       await cluster.delete(secretKind, secret.metadata, { uid: secret.metadata.uid });
     }
     const left = await this.#removal.others(compute);

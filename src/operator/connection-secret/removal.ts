@@ -1,6 +1,7 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { isRefusal, isTransient } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import { secretKind } from "../resources/secret.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -101,7 +102,9 @@ export class SecretRemoval {
   #known(compute: Compute): KeptSecret[] {
     const left = this.#left.get(compute.metadata.uid);
     const all = [...this.#options.cache.elsewhere(compute.metadata.uid)];
-    return all.filter((secret) => isOf(secret, compute) && left?.has(secret.metadata.uid) !== true);
+    return all.filter(
+      (secret) => isOf(secret, compute) && !isBeingDeleted(secret) && left?.has(secret.metadata.uid) !== true,
+    );
   }
 
   #agrees({ metadata: { namespace = "" } }: KeptSecret, compute: Compute): boolean {
@@ -131,7 +134,9 @@ export class SecretRemoval {
     try {
       for (const secret of await listOurs(namespace, compute, cluster)) {
         const { metadata } = secret;
-        if (!isAt(wanted, secret)) await cluster.delete(secretKind, metadata, { uid: metadata.uid });
+        // Somebody's finalizer may keep one that is deleted.
+        if (!isAt(wanted, secret) && !isBeingDeleted(secret))
+          await cluster.delete(secretKind, metadata, { uid: metadata.uid });
       }
       return undefined;
     } catch (error) {

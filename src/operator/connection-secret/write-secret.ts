@@ -1,5 +1,5 @@
 import type { ClusterClient } from "../kube/client.ts";
-import { isAlreadyExists } from "../kube/errors.ts";
+import { type ClusterError, isAlreadyExists, isNamespaceTerminating } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { isObjectOf } from "../kube/objects.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
@@ -7,8 +7,8 @@ import { API_VERSION, CONNECTION_SECRET_TYPE, labels, OPERATOR_NAME, SECRET_OF }
 import { secretKind } from "../resources/secret.ts";
 import type { Binding } from "./binding.ts";
 import { builtFrom, digest, digestOfData, type KeptSecret, keptConnectionSecret, templateOf } from "./kept-secret.ts";
-import { secretConflict, secretUpdated } from "./messages.ts";
-import { isAt, isElsewhere, isOf, markOf, type SecretPlace, secretInStatus } from "./place.ts";
+import { secretConflict, secretForbidden, secretRejected, secretUpdated } from "./messages.ts";
+import { isAt, isElsewhere, isOf, markOf, placeOfSecret, type SecretPlace, secretInStatus } from "./place.ts";
 import { annotationsOf, type Rotated } from "./rotation.ts";
 import type { Template } from "./template.ts";
 
@@ -63,6 +63,21 @@ export async function createSecret(
     if (await stands(place, compute, cluster)) return { kind: "bound", name };
     return { kind: "failed", reason: "Conflict", message: secretConflict(nameAt(place, compute)) };
   }
+}
+
+/** The API server's refusal to have the Compute's Secret written. */
+export function writeRefused(compute: Compute, error: ClusterError): Binding {
+  const place = placeOfSecret(compute) ?? { namespace: "", name: "" };
+  if (error.status !== 403) {
+    return {
+      kind: "failed",
+      reason: "Rejected",
+      message: secretRejected.byCluster(nameAt(place, compute), error.message),
+    };
+  }
+  const { terminating, toWrite } = secretForbidden;
+  const message = isNamespaceTerminating(error) ? terminating(place.namespace) : toWrite(place.namespace);
+  return { kind: "failed", reason: "Forbidden", message };
 }
 
 /** The name of a Secret in messages: with its namespace where that is another one. */

@@ -132,6 +132,17 @@ describe("a write of a Secret that the API server does not accept", () => {
     });
   });
 
+  test("a refusal of a Secret in another namespace names that one too", async () => {
+    const { keep, client } = setUp();
+    const refused = new ClusterError({ status: 422, reason: "Invalid", subject: "shop-db", message: "not valid" });
+    client.create = () => Promise.reject(refused);
+    const spec = { connectionSecret: { ...withDatabase.connectionSecret, namespace: "default" } };
+    expect(await keep(compute({ namespace: "shop", spec }))).toMatchObject({
+      reason: "Rejected",
+      message: expect.stringContaining('Secret "default/shop-db"'),
+    });
+  });
+
   test("a refusal for any other reason is tried again", async () => {
     const { keep, cluster } = setUp();
     cluster.fate = ({ method }) => (method === "POST" ? status(500) : undefined);
