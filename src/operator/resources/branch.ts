@@ -29,9 +29,11 @@ const time = z.string().max(40).regex(rfc3339, "must be a time such as 2026-11-2
 
 const parent = withRules(
   z.object({
-    branchID: id.optional().describe("Id of the parent branch."),
+    branchID: id.optional().describe("Id of the parent branch, for example br-aged-salad-637688."),
     branchName: branchName.optional().describe("Name of the parent branch, for example main."),
-    at: time.optional().describe("Start from the parent as it was at this time (RFC 3339)."),
+    at: time
+      .optional()
+      .describe("Start from the parent as it was at this time (RFC 3339), for example 2026-11-24T00:00:00Z."),
     lsn: z
       .string()
       .max(20)
@@ -59,7 +61,7 @@ const expiry = z
         "The branch ends this long after it was created, reset or given another expiry, whichever was last, in s, m, h and d, for example 72h: from 10s to 30d.",
       ),
     }),
-    z.strictObject({ at: time.describe("The branch ends at this time (RFC 3339).") }),
+    z.strictObject({ at: time.describe("The branch ends at this time (RFC 3339), for example 2026-12-24T00:00:00Z.") }),
     z.strictObject({
       lease: duration("expiry.lease", 60, MONTH_SECONDS).describe(
         "The branch ends this long after the operator last renewed it: while this object exists, the operator does so. In s, m, h and d, for example 24h: from 60s to 30d.",
@@ -78,7 +80,7 @@ const expiry = z
 
 const adopt = z
   .union([
-    z.strictObject({ branchID: id.describe("Take over the branch with this id.") }),
+    z.strictObject({ branchID: id.describe("Take over the branch with this id, for example br-aged-salad-637688.") }),
     z.strictObject({
       byName: z.literal(true).describe("true: take over the branch that has this object's branch name."),
     }),
@@ -108,7 +110,9 @@ const fields = z.object({
   ),
   branchName: branchName
     .optional()
-    .describe("Name of the branch at the service, unique in its project. Left out: NAMESPACE/NAME. Immutable."),
+    .describe(
+      "Name of the branch at the service, unique in its project, for example preview/pr-42. Left out: NAMESPACE/NAME. Immutable.",
+    ),
   parent: parent
     .optional()
     .describe("Where the branch starts from. Left out: the project's default branch. Immutable."),

@@ -34,7 +34,7 @@ export const clusterServiceConnectionSpec = z.object({
     .max(1000)
     .meta({ "x-kubernetes-list-type": "set" })
     .describe(
-      'Ids of the projects that Computes may name through this connection: anyone who may use a project gets its passwords. "*" says all.',
+      'Ids of the projects that Computes may name through this connection, for example [shiny-wind-028834]; ["*"] allows all. Anyone who may use a project gets its passwords.',
     ),
 });
 

@@ -14,14 +14,14 @@ export const computePoolSpec = z.object({
     .int32()
     .min(0)
     .max(1000)
-    .describe("How many read replicas there are, 1000 at most. kubectl scale and autoscalers set it."),
+    .describe("How many read replicas there are, for example 2; 1000 at most. kubectl scale and autoscalers set it."),
   maxUnavailable: z
     .int32()
     .min(1)
     .max(1000)
     .optional()
     .describe(
-      "How many read replicas may be without connections at a time because of a change or restart; 1 if left out. The others wait their turn.",
+      "How many read replicas may be without connections at a time because of a change or restart, for example 2; 1 if left out. The others wait their turn.",
     ),
   adoptFormer: optionalFlag(
     "true: each read replica gets adopt: {former: true}, so that a pool finds its replicas after the loss of the cluster.",

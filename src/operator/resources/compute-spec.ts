@@ -26,7 +26,7 @@ const connectionRef = z
       .describe(
         "ServiceConnection: one in the same namespace. ClusterServiceConnection: one of the cluster that admits this namespace.",
       ),
-    name: objectName.default("default").describe("Name of the connection."),
+    name: objectName.default("default").describe("Name of the connection, for example default."),
   })
   .prefault({});
 
@@ -34,7 +34,7 @@ const connectionRef = z
 const adopt = z
   .union([
     z.strictObject({
-      endpointID: endpointID.describe("Take over the endpoint with this id (it starts with ep-)."),
+      endpointID: endpointID.describe("Take over the endpoint with this id, for example ep-cool-term-123456."),
     }),
     z.strictObject({
       branchPrimary: z
@@ -84,7 +84,7 @@ export const commonFields = {
       "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If the name comes to be that of another branch, the compute follows with driftPolicy: Correct only.",
     ),
   branchRef: z
-    .object({ name: objectName.describe("Name of the Branch, in this namespace.") })
+    .object({ name: objectName.describe("Name of the Branch, in this namespace, for example pr-42.") })
     .optional()
     .describe(
       "The Branch of this namespace, project and connection that the compute serves, instead of branchID. Changing it moves the compute; while that Branch is not ready, nothing is created or moved.",

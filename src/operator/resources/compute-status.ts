@@ -77,7 +77,7 @@ const pendingWrite = z.object({
   through: z.string().describe("The base URL that the request is sent to."),
   newest: optionalText("The latest created_at in the list that the request was planned from, by the service's clock."),
   value: optionalText("The value of restartedAt that a restart answers."),
-  startedAt: optionalText("The endpoint's started_at before a restart, by the service's clock."),
+  startedAt: optionalText("The endpoint's started_at before a restart (RFC 3339)."),
 });
 
 const secretStatus = z.object({

@@ -100,8 +100,12 @@ const template = z.object({
     .describe(
       "More keys of the Secret, for example DATABASE_URL: {uri}. Each value is text with the placeholders {host}, {pooled-host}, {port}, {database}, {username}, {password}, {uri} and {pooled-uri}. After :// or a {uri} in a value, what is filled in is percent-encoded.",
     ),
-  labels: metadataOf("labels", labelValue).optional().describe("Labels of the Secret."),
-  annotations: metadataOf("annotations", z.string().max(4096)).optional().describe("Annotations of the Secret."),
+  labels: metadataOf("labels", labelValue)
+    .optional()
+    .describe("Labels of the Secret, for example example.com/team: shop."),
+  annotations: metadataOf("annotations", z.string().max(4096))
+    .optional()
+    .describe("Annotations of the Secret, such as one that restarts a Deployment."),
 });
 
 const roleName = withRules(z.string().min(1).max(63), printable);
@@ -115,22 +119,22 @@ const rotation = z.object({
 /** `spec.connectionSecret`. */
 export const connectionSecret = withRules(
   z.object({
-    name: objectName.describe("Name of the Secret to write."),
+    name: objectName.describe("Name of the Secret to write, for example shop-db."),
     namespace: namespaceName
       .optional()
       .describe(
-        "Namespace of the Secret; left out: that of the Compute. Another one must bear the label secrets-from.compute-operator.dev/<namespace of the Compute>, whatever its value.",
+        "Namespace of the Secret, for example apps; left out: that of the Compute. Another one must bear the label secrets-from.compute-operator.dev/<namespace of the Compute>, with any value.",
       ),
     database: withRules(z.string().min(1).max(63), printable)
       .optional()
-      .describe("Database to connect to. Needs role."),
-    role: roleName.optional().describe("Postgres role to connect as. Needs database."),
+      .describe("Database to connect to, for example shop. Needs role."),
+    role: roleName.optional().describe("Postgres role to connect as, for example app. Needs database."),
     roles: z
       .array(roleName)
       .length(2)
       .optional()
       .describe(
-        "Two Postgres roles in place of role, both of which exist and may do the same. The Secret holds one of them; each rotation changes the password of the other and puts that one into the Secret. Needs database.",
+        "Two Postgres roles with the same rights in place of role, for example [app_a, app_b]. Both exist already. The Secret holds one of them; each rotation changes the password of the other and puts that one into the Secret. Needs database.",
       ),
     rotation: rotation
       .optional()

@@ -27,9 +27,13 @@ const expression = withRules(
         /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/,
         "must be the key of a label, for example kubernetes.io/metadata.name",
       )
-      .describe("Key of the label."),
+      .describe("Key of the label, for example kubernetes.io/metadata.name."),
     operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"]).describe("How the label is compared with the values."),
-    values: z.array(labelValue).max(1000).optional().describe("Of In and NotIn: at least one. Else none."),
+    values: z
+      .array(labelValue)
+      .max(1000)
+      .optional()
+      .describe("Values for In and NotIn, for example [shop, billing]; none for the others."),
   }),
   {
     cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
@@ -45,7 +49,7 @@ export const namespaceSelector = z
       .record(z.string(), labelValue)
       .meta({ maxProperties: 100 })
       .optional()
-      .describe("Labels that a namespace must have, with these values."),
+      .describe("Labels that a namespace must have, for example kubernetes.io/metadata.name: shop."),
     matchExpressions: z
       .array(expression)
       .max(100)

@@ -40,9 +40,11 @@ const span = {
     .max(7)
     .meta({ "x-kubernetes-list-type": "set" })
     .optional()
-    .describe("Days on which it begins, by the wall clock: Mon to Sun. Left out: every day."),
-  from: time("Time of the day from which on it holds, by the wall clock of the zone: HH:MM."),
-  to: time("Time of the day at which it ends: HH:MM. Not later than from: on the next day; equal: 24 hours long."),
+    .describe("Days on which it begins, by the wall clock, for example [Mon, Tue, Sun]. Left out: every day."),
+  from: time("Time of the day from which on it holds, by the wall clock of the zone, for example 08:00."),
+  to: time(
+    "Time of the day at which it ends, for example 19:00. Not later than from: on the next day; equal: 24 hours long.",
+  ),
 };
 
 const { computeUnits, scaleToZero } = columnOf(computeFields, "crd");
@@ -57,7 +59,9 @@ const entry = withRules(
         /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/,
         "must begin and end with a letter or digit, with -, _ and . between",
       )
-      .describe("Name of the entry, unique in the schedule; status.schedule.active shows it while it is in force."),
+      .describe(
+        "Name of the entry, unique in the schedule, for example office; status.schedule.active shows it while it is in force.",
+      ),
     ...span,
     computeUnits: computeUnits.describe("Size while the entry is in force, instead of that of the spec."),
     scaleToZero: scaleToZero.describe("Suspension while the entry is in force, instead of that of the spec."),

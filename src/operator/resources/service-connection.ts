@@ -17,14 +17,16 @@ import { disruption } from "./schedule.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
   z.object({
-    name: objectName.describe(`Name of the Secret, ${place}. Its type must be compute-operator.dev/api-key.`),
+    name: objectName.describe(
+      `Name of the Secret, ${place}, for example service-api-key. Its type must be compute-operator.dev/api-key.`,
+    ),
     key: z
       .string()
       .min(1)
       .max(253)
       .regex(/^[-._a-zA-Z0-9]+$/, "must be a key of a Secret: a-z, A-Z, 0-9, -, _ and .")
       .default("api-key")
-      .describe("Key within the Secret's data that holds the API key."),
+      .describe("Key within the Secret's data that holds the API key, for example api-key."),
   });
 
 /** The same for both kinds of connection, but for the place of the Secret. */
@@ -32,8 +34,8 @@ export const theApiKeySecret = "The Secret that holds the API key. A changed key
 
 const requestBudget = z
   .object({
-    perMinute: z.int().min(1).max(1_000_000).default(700).describe("Requests a minute, on average."),
-    burst: z.int().min(1).max(1_000_000).default(40).describe("Requests that may be sent at once."),
+    perMinute: z.int().min(1).max(1_000_000).default(700).describe("Requests a minute, on average, for example 700."),
+    burst: z.int().min(1).max(1_000_000).default(40).describe("Requests that may be sent at once, for example 40."),
   })
   .prefault({});
 
@@ -58,7 +60,7 @@ export const serviceConnectionSpec = z.object({
       holds: (text) => /\/api\/v2\/?$/.test(text),
     },
   ).describe(
-    "Base URL of the service, ending in /api/v2. The operator reaches only what its --allowed-base-url permits.",
+    "Base URL of the service, for example https://console.neon.tech/api/v2. The operator reaches only what its --allowed-base-url permits.",
   ),
   apiKeySecretRef: apiKeySecretRefIn("in the same namespace").describe(theApiKeySecret),
   caBundle: withRules(z.string().max(65_536), {
@@ -67,17 +69,19 @@ export const serviceConnectionSpec = z.object({
     holds: (pem) => pem.includes("-----BEGIN CERTIFICATE-----") && pem.includes("-----END CERTIFICATE-----"),
   })
     .optional()
-    .describe("Certificates in PEM form that the service's certificate is checked against, for a private authority."),
+    .describe(
+      "Certificates in PEM form that the service's certificate is checked against, such as that of a private authority.",
+    ),
   organizationID: id
     .optional()
-    .describe("Organization whose projects are listed (sent as org_id), where a personal key needs it."),
+    .describe("Id of the organization whose projects are listed, for example org-shop, where a personal key needs it."),
   allowedProjects: z
     .array(id)
     .max(1000)
     .meta({ "x-kubernetes-list-type": "set" })
     .optional()
     .describe(
-      "Ids of the projects that Computes may name through this connection. Left out: all that the key reaches.",
+      "Ids of the projects that Computes may name through this connection, for example [shiny-wind-028834]. Left out: all that the key reaches.",
     ),
   refreshInterval: duration("refreshInterval", 5, 24 * 3600)
     .default("30s")
