@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Refusal } from "../refusal.ts";
 import type { Service } from "../service.ts";
@@ -10,6 +10,7 @@ import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 import { Pipelines } from "./pipeline.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
+import { urlOf } from "./target.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
@@ -19,6 +20,9 @@ const defaultAnswerTimeoutMs = 60_000;
 
 /** Lifetime of an idle connection: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
+
+/** Connections in all; an address may have as many as are free, so one alone gets half of them. */
+const mostConnections = 16_384;
 
 /**
  * Time for which the rest of an oversized body is read and dropped, so that its sender reads the answer. In
@@ -42,6 +46,8 @@ export interface ListenOptions {
   /** Longest time for which a client may take nothing of its answer, in milliseconds. */
   answerTimeoutMs?: number;
   bytes?: BytesInFlight;
+  /** The budget of connections, by address. */
+  connections?: BytesInFlight;
   /** Certificate and key in PEM, where the service speaks HTTPS and nothing else. */
   tls?: { certificate: string; key: string } | undefined;
 }
@@ -61,7 +67,7 @@ interface Request {
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
 export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
-  const { bytes = new BytesInFlight(), tls } = address;
+  const { bytes = new BytesInFlight(), connections = new BytesInFlight(mostConnections), tls } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,
@@ -82,6 +88,11 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     ? createTlsServer({ ...options, cert: tls.certificate, key: tls.key }, handle)
     : createServer(options, handle);
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
+  server.on("connection", (socket: Socket) => {
+    const holding = connections.of(socket.remoteAddress ?? "");
+    if (holding.take(1)) socket.once("close", () => holding.release());
+    else socket.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -196,18 +207,6 @@ function carryOut(exchange: Exchange, outgoing: ServerResponse): void {
   }
 }
 
-/**
- * The URL that was asked for; `null` if it is none. A proxy sends it whole, other clients its path. Where a request
- * names two hosts or two senders, a proxy before the service may have looked at the other one.
- */
-function urlOf({ url = "", headers, rawHeaders }: IncomingMessage): URL | null {
-  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  if (["host", "authorization", "origin"].some((name) => names.indexOf(name) !== names.lastIndexOf(name))) return null;
-  if (url.startsWith("/")) return URL.parse(`http://localhost${url}`);
-  const whole = URL.parse(url);
-  return whole?.host === URL.parse(`${whole?.protocol}//${headers.host}`)?.host ? whole : null;
-}
-
 function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessage, url: URL): ServiceCall {
   const head = method === "HEAD";
   return {
@@ -271,5 +270,5 @@ function elapsed({ context }: Answering, ms: number): Promise<void> {
 const badTarget = jsonReply(400, {
   request_id: "",
   code: "",
-  message: "the request has no valid URL, or names its host or its sender twice",
+  message: "the request has no valid URL or a very long one, very many headers, or names its host or its sender twice",
 });

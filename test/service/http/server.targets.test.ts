@@ -68,3 +68,35 @@ it("a control character, a path that leads out and half an escape are none of a 
     expect([target, await statusOf(target, [`host: ${host}`, key])]).toEqual([target, 404]);
   }
 });
+
+it.each([
+  ["a path", (length: number) => `/api/v2/projects/${"x".repeat(length - 17)}`, 4096, 404],
+  [
+    "parameters",
+    (count: number) => `/api/v2/projects?${Array.from({ length: count }, (_, at) => `p${at}`).join("&")}`,
+    64,
+    200,
+  ],
+])(
+  "a URL with more of %s than any call needs is refused before its key is looked at",
+  async (_, target, most, status) => {
+    const asked = (size: number, key: string) =>
+      statusOf(target(size), [`host: ${host}`, `authorization: Bearer ${key}`]);
+    expect([await asked(most, keys.ana), await asked(most + 1, keys.ana), await asked(most + 1, "none")]).toEqual([
+      status,
+      400,
+      400,
+    ]);
+  },
+);
+
+it("a request with more headers than any client sends is refused before its key is looked at", async () => {
+  // Of its own it has four: a host, a key, a length and what becomes of the connection.
+  const asked = (count: number, key: string) =>
+    statusOf("/api/v2/projects", [
+      `host: ${host}`,
+      `authorization: Bearer ${key}`,
+      ...Array.from({ length: count - 4 }, (_, at) => `x-${at}: 1`),
+    ]);
+  expect([await asked(100, keys.ana), await asked(101, keys.ana), await asked(101, "none")]).toEqual([200, 400, 400]);
+});

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from "node:http";
+
+/** The most that a request may have of each: more costs time before anyone is known, and no call needs it. */
+const most = { characters: 4096, parameters: 64, headers: 100 };
+
+/** Names that count once: where a request has two, a proxy before the service may have looked at the other one. */
+const single = ["host", "authorization", "origin"];
+
+/**
+ * The URL that was asked for; `null` where it is none, where it is too long, or where the request has too many headers
+ * or two of one that counts. A proxy sends it whole, other clients its path.
+ */
+export function urlOf(incoming: Pick<IncomingMessage, "url" | "headers" | "rawHeaders">): URL | null {
+  const { url = "", rawHeaders } = incoming;
+  if (url.length > most.characters || url.split("&", most.parameters + 1).length > most.parameters) return null;
+  if (rawHeaders.length > 2 * most.headers) return null;
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  if (single.some((name) => names.indexOf(name) !== names.lastIndexOf(name))) return null;
+  if (url.startsWith("/")) return URL.parse(`http://localhost${url}`);
+  const whole = URL.parse(url);
+  return whole?.host === URL.parse(`${whole?.protocol}//${incoming.headers.host}`)?.host ? whole : null;
+}

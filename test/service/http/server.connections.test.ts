@@ -1,0 +1,23 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, it } from "vitest";
+import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import { ListeningShop } from "../support/listening.ts";
+
+/** Asks for the service's health on a connection of its own, which stays open; true if there is an answer. */
+async function asked({ baseURL }: ListeningShop, localAddress: string): Promise<{ socket: Socket; served: boolean }> {
+  const { hostname, port } = new URL(baseURL);
+  const socket = connect({ host: hostname, port: Number(port), localAddress }).on("error", () => {});
+  socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const served = await Promise.race([once(socket, "data").then(() => true), once(socket, "close").then(() => false)]);
+  return { socket, served };
+}
+
+it("an address has its share of connections, others have theirs, and one that ends makes room for another", async () => {
+  await using shop = await ListeningShop.start({}, { connections: new BytesInFlight(7) });
+  const all = [];
+  for (const last of [1, 1, 1, 1, 2]) all.push(await asked(shop, `127.0.0.${last}`));
+  expect(all.map(({ served }) => served)).toEqual([true, true, true, false, true]);
+  all[0]?.socket.destroy();
+  await expect.poll(async () => (await asked(shop, "127.0.0.1")).served).toBe(true);
+});
