@@ -104,6 +104,11 @@ export class TenantStage {
     await this.#controlPlane.stop();
   }
 
+  /** A kubeconfig for another person. */
+  kubeconfigFor(user: { name: string; groups?: string[] }): Promise<string> {
+    return this.#controlPlane.kubeconfigFor(user);
+  }
+
   /** Applies objects as the administrator. */
   async apply(...items: object[]): Promise<void> {
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
