@@ -1,4 +1,5 @@
-import { Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { Clusters } from "../simulation/fleet/clusters.ts";
+import { isReady } from "../support/is-ready.ts";
 import type { Bench, Figure } from "./figures.ts";
 
 const computes = 2000;
@@ -45,7 +46,7 @@ async function scraped(count: number, metricsNamespaces: number) {
   let text = "";
   for (let n = 0; n < scrapes; n += 1) {
     const before = performance.now();
-    text = await cluster.scrape();
+    text = await cluster.metrics();
     ms.push(performance.now() - before);
   }
   return { series: text.match(/^[^#\n]/gm)?.length ?? 0, kilobytes: Buffer.byteLength(text) / 1000, ms };

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { Clusters } from "../simulation/fleet/clusters.ts";
+import { isReady } from "../support/is-ready.ts";
 import type { Bench } from "./figures.ts";
 
 const rounds = 3;

@@ -10,6 +10,7 @@ import { Dice } from "../simulation/dice.ts";
 import { seededRandom } from "../simulation/random.ts";
 import { conditionOf, linkedID, specOf, statusOf } from "../simulation/world/computes.ts";
 import { eventually } from "../support/eventually.ts";
+import { isReady } from "../support/is-ready.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { earlierVersion } from "./earlier-version.ts";
 import { PatientCluster, pathOf } from "./patient-cluster.ts";
@@ -179,11 +180,6 @@ function wrongIn(computes: readonly KubeObject[], before: readonly Endpoint[], n
       ];
     }),
   ];
-}
-
-function isReady(one: KubeObject): boolean {
-  const { observedGeneration } = statusOf(one);
-  return conditionOf(one, "Ready")?.status === "True" && observedGeneration === one.metadata.generation;
 }
 
 function isOpen(one: KubeObject): boolean {

@@ -8,7 +8,8 @@ import { ClusterWorld } from "../integration/support/cluster-world.ts";
 import { goodKey } from "../integration/support/seeded-service.ts";
 import { SmallWorld } from "../integration/support/small-world.ts";
 import type { JsonObject } from "../simulation/api-server/objects.ts";
-import { type Cluster, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { type Cluster, Clusters } from "../simulation/fleet/clusters.ts";
+import { isReady } from "../support/is-ready.ts";
 import { commandsIn } from "./commands.ts";
 
 const Manifest = z.object({
@@ -62,13 +63,13 @@ test("docs/how-to.md moves a fleet to another cluster in the order in which it s
   old.send("DELETE", `${group}/computepools/shop-readers`);
   await world.until("let go", () => old.computes().length === 0);
   expect(old.events().filter((event) => event.startsWith("Normal Released"))).toHaveLength(3);
-  expect(world.writes).toEqual([]);
+  expect(world.endpointWrites).toEqual([]);
   applyAll(other);
   await world.until("ready", ready(other));
   await world.clock.advance(60_000);
   expect(endpointsOf(other)).toEqual(before);
   expect(other.events().filter((event) => event.startsWith("Normal Adopted"))).toHaveLength(3);
-  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH", "PATCH", "PATCH"]);
+  expect(world.endpointWrites.map(({ method }) => method)).toEqual(["PATCH", "PATCH", "PATCH"]);
   // Deleting follows the manifests of the new cluster again.
   other.remove("shop-primary");
   await world.until("deleted", () => world.endpoints.length === 2);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Compute } from "../../src/operator/resources/compute.ts";
 import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import type { ServiceReply } from "../../src/service/http/message.ts";
-import { isReady } from "./support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a", type: "read_only", scaleToZero: { enabled: false } };

@@ -4,7 +4,8 @@ import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
-import { Stage, speed } from "./support/operator-stage.ts";
+import { Stage } from "./support/operator-stage.ts";
+import { speed } from "./support/quick-operator.ts";
 
 // On a control plane of its own, since the last test takes the CRD away.
 let controlPlane: ControlPlane;

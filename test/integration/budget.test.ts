@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isReady } from "./support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const connections = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
@@ -66,7 +66,7 @@ it("connections whose budget is spent keep no worker from the Computes of others
   const base = world.send("GET", `${connections}/default`);
   const { resourceVersion: _version, uid: _uid, ...metadata } = base.metadata;
   for (const name of poor) {
-    world.connect(`${name}.test`, ["br-poor"]);
+    world.services.connect(`${name}.test`, { branches: ["br-poor"] });
     const spec = { ...base.spec, baseURL: `http://${name}.test/api/v2`, requestBudget: { perMinute: 2, burst: 1 } };
     world.send("POST", connections, { ...base, metadata: { ...metadata, name }, spec });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { isReady } from "../support/is-ready.ts";
 import { conditions, inProgress, said, stalled } from "./conditions/conditions.ts";
-import { isReady } from "./support/scenario.ts";
 import { main, memberKey, preview, project, staging } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
 

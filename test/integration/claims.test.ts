@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { isReady } from "../support/is-ready.ts";
 import { said } from "./conditions/conditions.ts";
-import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const connections = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";

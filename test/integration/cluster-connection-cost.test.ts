@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { isReady } from "../support/is-ready.ts";
 import { ClusterWorld, selected } from "./support/cluster-world.ts";
-import { isReady } from "./support/scenario.ts";
 
 const replica = (namespace: string, name: string, world: ClusterWorld) =>
   world.declare(namespace, name, { type: "read_only", scaleToZero: { enabled: false } });

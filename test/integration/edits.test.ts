@@ -50,7 +50,7 @@ describe("a Compute whose connectionRef is changed", () => {
     world.declare(0, place);
     await world.settle(1);
     const { endpointID } = world.compute(0).status;
-    const elsewhere = world.connect("elsewhere.test", [place.branchID]);
+    const elsewhere = world.services.connect("elsewhere.test", { branches: [place.branchID] });
     another(world, { baseURL: "http://elsewhere.test/api/v2" });
     world.declare(0, { ...place, connectionRef: { name: "other" } });
     await world.clock.advance(300_000);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../src/operator/service-client/transport.ts";
-import { isReady } from "./support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0" };

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { labelSelector } from "../../src/operator/resources/selector.ts";
 import { fleetOf, signatureIn, signatureOf } from "../../src/operator/resources/signature.ts";
 import { NoResponseError, type ServiceTransport } from "../../src/operator/service-client/transport.ts";
-import { type Cluster, type ClusterOptions, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { type Cluster, type ClusterOptions, Clusters } from "../simulation/fleet/clusters.ts";
+import { isReady } from "../support/is-ready.ts";
 import { storedKeySecret } from "./support/manifests.ts";
 import { consoleKey, goodKey } from "./support/seeded-service.ts";
 
@@ -11,7 +12,7 @@ const replica = { type: "read_only" };
 const prod = { fleet: "prod" };
 
 const ready = (cluster: Cluster, name: string, namespace?: string) => () => {
-  const found = cluster.find(name, namespace);
+  const found = cluster.findCompute(name, namespace);
   return found !== undefined && isReady(found);
 };
 
@@ -36,7 +37,7 @@ function connect(cluster: Cluster, name: string, { baseURL = "http://service.tes
   });
 }
 
-const standsAsItWas = (world: Clusters, id: string) => world.writes.every((write) => write.id !== id);
+const standsAsItWas = (world: Clusters, id: string) => world.endpointWrites.every((write) => write.id !== id);
 
 it.each([
   ["type", replica, { branchID: "br-staging" }, /is of type read_only/],
@@ -66,8 +67,8 @@ it("a Compute that was created again with another project takes nothing over: it
   const { endpointID } = cluster.compute("db").status;
   expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
   cluster.remove("db");
-  await world.until("gone", () => cluster.find("db") === undefined);
-  expect(world.writes).toEqual([
+  await world.until("gone", () => cluster.findCompute("db") === undefined);
+  expect(world.endpointWrites).toEqual([
     { method: "POST", id: "", body: expect.anything() },
     { method: "DELETE", id: endpointID, body: undefined },
   ]);
@@ -82,7 +83,7 @@ it("a Compute that was created again with a connection to another service takes 
   connect(cluster, "other", { baseURL: "http://other.test/api/v2" });
   cluster.apply("db", { connectionRef: { name: "other" }, ...former });
   await world.until("ready", ready(cluster, "db"));
-  expect(world.writes).toEqual([]);
+  expect(world.endpointWrites).toEqual([]);
   expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
   expect(other.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
 });
@@ -123,7 +124,7 @@ it("a manifest with former that was copied into another namespace takes nothing 
   await world.until("ready", ready(cluster, "db", "copies"));
   expect(cluster.compute("db", "copies").status.endpointID).not.toBe(cluster.compute("db").status.endpointID);
   cluster.remove("db", "copies");
-  await world.until("gone", () => cluster.find("db", "copies") === undefined);
+  await world.until("gone", () => cluster.findCompute("db", "copies") === undefined);
   await world.clock.advance(60_000);
   expect(cluster.said("db")).toMatch(/^(Active|Idle)/);
 });
@@ -136,8 +137,8 @@ it("a namespace that somebody else creates again takes nothing over, unless they
   await world.clock.advance(60_000);
   expect(cluster.said("db")).toMatch(/^PrimaryExists: .*former Compute/);
   cluster.remove("db");
-  await world.until("gone", () => cluster.find("db") === undefined);
-  expect(world.writes).toEqual([]);
+  await world.until("gone", () => cluster.findCompute("db") === undefined);
+  expect(world.endpointWrites).toEqual([]);
   expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
 });
 
@@ -148,12 +149,12 @@ it("an endpoint is taken over after deletionPolicy Retain, and deleted with its 
   await world.until("ready", ready(cluster, "db"));
   const id = cluster.compute("db").status.endpointID;
   cluster.remove("db");
-  await world.until("gone", () => cluster.find("db") === undefined);
+  await world.until("gone", () => cluster.findCompute("db") === undefined);
   world.host.calls.length = 0;
   cluster.apply("db", { ...replica, ...former });
   await world.until("ready", ready(cluster, "db"));
   expect(cluster.compute("db").status.endpointID).toBe(id);
-  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+  expect(world.endpointWrites.map(({ method }) => method)).toEqual(["PATCH"]);
   cluster.remove("db");
   await world.until("deleted", () => world.endpoints.length === 0);
 });
@@ -166,7 +167,7 @@ it("an endpoint is taken over through another connection that reaches the same p
   cluster.apply("db", { ...replica, connectionRef: { name: "other" }, ...former });
   await world.until("ready", ready(cluster, "db"));
   expect(cluster.compute("db").status.endpointID).toBe(id);
-  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+  expect(world.endpointWrites.map(({ method }) => method)).toEqual(["PATCH"]);
 });
 
 it("a takeover is sent once, though the reply to the PATCH of the name is lost", async () => {
@@ -176,7 +177,7 @@ it("a takeover is sent once, though the reply to the PATCH of the name is lost",
   cluster.apply("db", { ...replica, ...former });
   await world.until("ready", ready(cluster, "db"));
   expect(cluster.compute("db").status.endpointID).toBe(id);
-  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+  expect(world.endpointWrites.map(({ method }) => method)).toEqual(["PATCH"]);
 });
 
 it("a late create of the former Compute is an orphan: counted, listed and never deleted", async () => {
@@ -193,7 +194,7 @@ it("a late create of the former Compute is an orphan: counted, listed and never 
   expect(cluster.connectionStatus()["orphanedEndpoints"]).toEqual([{ id: endpoint.id, projectID: "shop" }]);
   expect(await cluster.metric("orphaned_endpoints")).toBe(1);
   cluster.remove("db");
-  await world.until("gone", () => cluster.find("db") === undefined);
+  await world.until("gone", () => cluster.findCompute("db") === undefined);
   expect(world.endpoints.map((one) => one.id)).toEqual([endpoint.id]);
 });
 

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import { applyCommand } from "../../src/cli/commands/command.ts";
 import { systemPrograms } from "../../src/cli/commands/programs.ts";
-import { type Cluster, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { type Cluster, Clusters } from "../simulation/fleet/clusters.ts";
+import { isReady } from "../support/is-ready.ts";
 import { manifest } from "./support/manifests.ts";
 import { goodKey } from "./support/seeded-service.ts";
 
@@ -47,7 +48,7 @@ it("what apply --fleet made is taken over by an operator of the fleet, by one PA
   for (const [name, spec] of Object.entries(computes)) cluster.apply(name, spec);
   await world.until("ready", allReady(cluster, 2));
   expect(world.endpoints.map(({ id }) => id).toSorted()).toEqual(ids);
-  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH", "PATCH"]);
+  expect(world.endpointWrites.map(({ method }) => method)).toEqual(["PATCH", "PATCH"]);
 });
 
 it("apply sends nothing for the manifests of a live fleet, with and without --fleet", async () => {
@@ -67,5 +68,5 @@ it("apply sends nothing for the manifests of a live fleet, with and without --fl
     expect(run).toMatchObject({ status: 1, out: expect.stringContaining("Set --fleet to the name of that fleet") });
   }
   expect(await applied(world, computes, "--fleet", "prod", "--prune")).toMatchObject({ status: 0 });
-  expect(world.writes).toEqual([]);
+  expect(world.endpointWrites).toEqual([]);
 });

@@ -1,18 +1,14 @@
 import { afterAll, expect, it } from "vitest";
-import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
-import { createOperator } from "../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
 import { startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
 import { eventually } from "../support/eventually.ts";
+import { isReady } from "../support/is-ready.ts";
 import { realClock } from "../support/real-clock.ts";
-import { silentLogger } from "../support/silent-logger.ts";
 import { Cluster, type Raw } from "./support/cluster-admin.ts";
-import { inMemorySettings } from "./support/in-memory.ts";
 import { keySecret, manifest } from "./support/manifests.ts";
 import { Network } from "./support/network.ts";
-import { quickClock } from "./support/quick-clock.ts";
+import { QuickOperator } from "./support/quick-operator.ts";
 import { goodKey, newService, project } from "./support/seeded-service.ts";
 
 const count = 40;
@@ -47,44 +43,29 @@ async function inNewCluster(live: (computes: Raw[], cluster: Cluster) => Promise
   await using controlPlane = await startControlPlane();
   const { kubeconfig, binaries } = controlPlane;
   await installCrds({ kubeconfig, kubectl: binaries.kubectl });
-  const connection = loadKubeConfig({ file: kubeconfig, env: {} });
-  const transport = new HttpTransport({ connection, clock: realClock, userAgent: "compute-operator/test" });
-  const cluster = new Cluster(transport);
-  const stop = new AbortController();
-  const ports = { clusterTransport: transport, serviceTransport: network, clock: quickClock(5), random: Math.random };
-  const settings = { ...inMemorySettings, fleet: "prod", maxDeletesPerMinute: 1000 };
-  const running = createOperator({ ...ports, log: silentLogger }, settings).run(stop.signal);
-  try {
-    await cluster.createNamespace("shop");
-    await cluster.create("Secret", "shop", keySecret(goodKey));
-    const fields = { baseURL: "http://service.test/api/v2", apiKeySecretRef: { name: "service-api-key" } };
-    const requestBudget = { perMinute: 100_000, burst: 1000 };
-    await cluster.create("ServiceConnection", "shop", {
-      apiVersion: api,
-      kind: "ServiceConnection",
-      metadata: { name: "default" },
-      spec: { ...fields, refreshInterval: "5s", requestBudget },
-    });
-    for (const { kind, object } of manifests()) await cluster.create(kind, "shop", object);
-    const computes = await eventually(
-      "all ready",
-      async () => {
-        const all = await cluster.list("Compute", "shop");
-        return all.length === count + members && all.every(isReady) ? all : undefined;
-      },
-      { timeoutMs: 120_000 },
-    );
-    await live(computes, cluster);
-  } finally {
-    stop.abort();
-    await running;
-    await transport.close();
-  }
-}
-
-function isReady(raw: Raw): boolean {
-  const { conditions = [] } = statusOf(raw);
-  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+  await using operator = new QuickOperator({ kubeconfig, serviceTransport: network, settings: { fleet: "prod" } });
+  operator.start();
+  const cluster = new Cluster(operator.transport);
+  await cluster.createNamespace("shop");
+  await cluster.create("Secret", "shop", keySecret(goodKey));
+  const fields = { baseURL: "http://service.test/api/v2", apiKeySecretRef: { name: "service-api-key" } };
+  const requestBudget = { perMinute: 100_000, burst: 1000 };
+  await cluster.create("ServiceConnection", "shop", {
+    apiVersion: api,
+    kind: "ServiceConnection",
+    metadata: { name: "default" },
+    spec: { ...fields, refreshInterval: "5s", requestBudget },
+  });
+  for (const { kind, object } of manifests()) await cluster.create(kind, "shop", object);
+  const computes = await eventually(
+    "all ready",
+    async () => {
+      const all = await cluster.list("Compute", "shop");
+      return all.length === count + members && all.every(isReady) ? all : undefined;
+    },
+    { timeoutMs: 120_000 },
+  );
+  await live(computes, cluster);
 }
 
 function statusOf(raw: Raw): Compute["status"] {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fleetOf, keyOf, signatureIn } from "../../src/operator/resources/signature.ts";
 import type { JsonObject } from "../simulation/api-server/objects.ts";
-import { type Cluster, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { type Cluster, Clusters } from "../simulation/fleet/clusters.ts";
+import { isReady } from "../support/is-ready.ts";
 
 const primaries = 20;
 const replicas = 20;
@@ -69,9 +70,9 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
     await world.clock.advance(120_000);
     expect(allReady(rebuilt, all)()).toBe(true);
     expect(idsIn(world)).toEqual(ids);
-    expect(world.writes.map(({ method }) => method)).toEqual(Array.from({ length: all }, () => "PATCH"));
-    expect(world.writes.map(({ id }) => id).toSorted()).toEqual(ids);
-    for (const { body } of world.writes) {
+    expect(world.endpointWrites.map(({ method }) => method)).toEqual(Array.from({ length: all }, () => "PATCH"));
+    expect(world.endpointWrites.map(({ id }) => id).toSorted()).toEqual(ids);
+    for (const { body } of world.endpointWrites) {
       expect(body).toEqual({
         endpoint: { name: expect.stringMatching(/^k8s-[0-9a-f]{8}-[0-9a-f]{16}-[0-9a-f]{32}$/) },
       });
@@ -91,7 +92,7 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
     await world.clock.advance(60_000);
     expect(idsIn(world)).toEqual(expect.arrayContaining(ids));
     expect(world.endpoints).toHaveLength(all + replicas);
-    expect(new Set(world.writes.map(({ method }) => method))).toEqual(new Set(["POST"]));
+    expect(new Set(world.endpointWrites.map(({ method }) => method))).toEqual(new Set(["POST"]));
     expect(rebuilt.said("primary-3")).toMatch(
       /^PrimaryExists: .*former Compute of this fleet.*not taken over.*\{former: true\}/,
     );
@@ -115,7 +116,7 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
     await world.until("replicas ready", () => rebuilt.computes().filter(isReady).length === replicas + members);
     await world.clock.advance(60_000);
     expect(idsIn(world)).toEqual(expect.arrayContaining(ids));
-    expect(new Set(world.writes.map(({ method }) => method))).toEqual(new Set(["POST"]));
+    expect(new Set(world.endpointWrites.map(({ method }) => method))).toEqual(new Set(["POST"]));
     expect(rebuilt.said("primary-3")).toMatch(/^PrimaryExists: .*in another fleet, and is not taken over/);
     expect(rebuilt.events().filter((event) => /^Warning Creating .*in another fleet/.test(event))).toHaveLength(
       replicas + members,
@@ -130,7 +131,7 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
     cluster.apply("db", { type: "read_only", ...former });
     await world.clock.advance(30_000);
     expect(cluster.said("db")).toMatch(/^AdoptionRefused: .*--fleet/);
-    expect(world.writes).toEqual([]);
+    expect(world.endpointWrites).toEqual([]);
   });
 });
 
@@ -150,9 +151,9 @@ describe("two clusters with one fleet and the same manifests", () => {
     await world.until("taken over", allReady(second, 1), 20);
     const ids = idsIn(world);
     first.remove("db");
-    await world.until("let go", () => first.find("db") === undefined);
+    await world.until("let go", () => first.findCompute("db") === undefined);
     expect(idsIn(world)).toEqual(ids);
-    expect(world.writes.filter(({ method }) => method === "DELETE")).toEqual([]);
+    expect(world.endpointWrites.filter(({ method }) => method === "DELETE")).toEqual([]);
     expect(first.events().some((event) => /Released .*signature of another Compute/.test(event))).toBe(true);
     expect(allReady(second, 1)()).toBe(true);
   });
@@ -168,7 +169,7 @@ describe("two clusters with one fleet and the same manifests", () => {
     applyAll(second, former, true);
     await world.clock.advance(600_000);
     expect(idsIn(world)).toEqual(ids);
-    expect(world.writes.filter(({ method }) => method === "DELETE")).toEqual([]);
+    expect(world.endpointWrites.filter(({ method }) => method === "DELETE")).toEqual([]);
     expect(allReady(second, all)()).toBe(true);
     expect(second.events().filter((event) => /Adopted .*another cluster/.test(event))).toHaveLength(all);
     for (const { metadata } of first.computes()) {
@@ -176,7 +177,7 @@ describe("two clusters with one fleet and the same manifests", () => {
     }
     // What is let go of here stays there.
     first.remove("replica-0");
-    await world.until("let go", () => first.find("replica-0") === undefined);
+    await world.until("let go", () => first.findCompute("replica-0") === undefined);
     expect(idsIn(world)).toEqual(ids);
     expect(first.events().some((event) => /Released .*signature of another Compute/.test(event))).toBe(true);
     // A new operator process remembers nothing, and sends nothing either.
@@ -184,7 +185,7 @@ describe("two clusters with one fleet and the same manifests", () => {
     world.host.calls.length = 0;
     first.start();
     await world.clock.advance(60_000);
-    expect(world.writes).toEqual([]);
+    expect(world.endpointWrites).toEqual([]);
     expect(first.said("replica-1")).toMatch(/^Conflict/);
   }, 120_000);
 });
@@ -207,7 +208,7 @@ describe("a fleet that is given another name", () => {
         await world.clock.advance(1000);
         expect(cluster.computes().filter((one) => !isReady(one))).toEqual([]);
       }
-      expect(world.writes.map(({ method }) => method)).toEqual(Array.from({ length: 5 }, () => "PATCH"));
+      expect(world.endpointWrites.map(({ method }) => method)).toEqual(Array.from({ length: 5 }, () => "PATCH"));
       const reported = cluster.compute("reported").status.endpointID;
       for (const { id, name } of world.endpoints) {
         expect(signatureIn(name)?.fleet).toBe(id === reported ? undefined : fleetOf(fleet));

@@ -70,7 +70,7 @@ it("gauges of time are in seconds, and count up from what they are about", async
 it("connections of one name in two namespaces show an interval each", async () => {
   await using world = new SmallWorld([], 1);
   // Connections that share a service and a key share a session, and with it the shortest interval.
-  world.connect("eu.test", []);
+  world.services.connect("eu.test");
   world.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "eu" } });
   connectNamespace("eu", (path, body) => world.send("POST", path, body));
   const path = "/apis/compute-operator.dev/v1alpha1/namespaces/eu/serviceconnections/default";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isReady } from "./support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { goodKey, project } from "./support/seeded-service.ts";
 import { SmallWorld } from "./support/small-world.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { asRecord } from "../../src/operator/objects/record.ts";
-import { isReady } from "./support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const replica = { projectID: "shop", branchID: "br-0", type: "read_only" };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { isReady } from "../support/is-ready.ts";
 import { said } from "./conditions/conditions.ts";
-import { isReady } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
 

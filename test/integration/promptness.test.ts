@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isReady } from "./support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 it("each of several that are made or changed together is Ready within two and a half seconds of its last operation's end", async () => {

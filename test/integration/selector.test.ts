@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { calm } from "../simulation/api-server/faults.ts";
+import { isReady } from "../support/is-ready.ts";
 import { said } from "./conditions/conditions.ts";
-import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a" };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { isReady } from "../support/is-ready.ts";
 import { conditions, said, settled, stalled } from "./conditions/conditions.ts";
-import { isReady, type Scenario } from "./support/scenario.ts";
+import { type Scenario } from "./support/scenario.ts";
 import { main, preview, project, staging } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
 

@@ -42,7 +42,7 @@ function endpointsOf({ service }: Host) {
 
 /** The other service, once a primary at each of the two is settled. */
 async function settledAtBoth(world: SmallWorld): Promise<Host> {
-  const other = world.connect("other.test", [branchID]);
+  const other = world.services.connect("other.test", { branches: [branchID] });
   connect(world, "other");
   world.declare(0, primary);
   world.declare(1, { ...primary, ...through("other") });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isReady } from "../integration/support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { ManyProjects } from "./many-projects.ts";
 import { Tenants } from "./tenants.ts";
 

@@ -1,4 +1,4 @@
-import { isReady } from "../integration/support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import type { JsonObject } from "./api-server/objects.ts";
 import { edit } from "./large-fleet.ts";
 import { ManyProjects, type ManyProjectsOptions } from "./many-projects.ts";
@@ -95,7 +95,7 @@ export async function figuresOf({
 }
 
 async function reconcilesOf(tenants: Tenants, kind = "compute"): Promise<number> {
-  const text = await tenants.operator.metrics.text();
+  const text = await tenants.metrics();
   const lines = text.split("\n").filter((line) => line.startsWith(`compute_operator_reconcile_total{kind="${kind}"`));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }

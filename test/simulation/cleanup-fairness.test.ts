@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { isReady } from "../integration/support/scenario.ts";
 import { project } from "../integration/support/seeded-service.ts";
+import { isReady } from "../support/is-ready.ts";
 import { json, refusal } from "../support/scripted-service.ts";
 import { type Behaviour, Tenants } from "./tenants.ts";
 
@@ -57,16 +57,16 @@ async function timeToLeave(neighbours: number): Promise<number> {
   mute();
   for (const { metadata } of tenants.computes("mute")) {
     const path = `${computes("mute")}/${metadata.name}`;
-    const { finalizers: _, annotations: __, ...bare } = tenants.ask("GET", path).metadata;
+    const { finalizers: _, annotations: __, ...bare } = tenants.send("GET", path).metadata;
     // As kubectl replace does it, and then the deletion is instant.
-    server.handle({ method: "PUT", path, body: { ...tenants.ask("GET", path), metadata: bare } });
-    tenants.ask("DELETE", path);
+    server.handle({ method: "PUT", path, body: { ...tenants.send("GET", path), metadata: bare } });
+    tenants.send("DELETE", path);
   }
   await clock.advance(30_000);
   const start = clock.monotonic();
-  for (const branchID of branches) tenants.ask("DELETE", `${computes("good")}/${branchID}`);
+  for (const branchID of branches) tenants.send("DELETE", `${computes("good")}/${branchID}`);
   const connection = "/apis/compute-operator.dev/v1alpha1/namespaces/good/serviceconnections/default";
-  tenants.ask("DELETE", connection);
+  tenants.send("DELETE", connection);
   const stands = () => server.handle({ method: "GET", path: connection }).status !== 404;
   while (stands() && clock.monotonic() - start < 60_000) await clock.advance(20);
   return clock.monotonic() - start;

@@ -25,7 +25,7 @@ async function timesToReady(isBesideBad: boolean): Promise<number[]> {
   const branches = (namespace: string) => `/apis/compute-operator.dev/v1alpha1/namespaces/${namespace}/branches`;
   const declare = (namespace: string, name: string, spec: object) => {
     const kind = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Branch" };
-    tenants.ask("POST", branches(namespace), { ...kind, metadata: { name }, spec });
+    tenants.send("POST", branches(namespace), { ...kind, metadata: { name }, spec });
   };
   tenants.healthy("good.test", []);
   tenants.tenant("good", "good.test");
@@ -40,7 +40,7 @@ async function timesToReady(isBesideBad: boolean): Promise<number[]> {
   const readyAt = new Map<string, number>();
   while (readyAt.size < good && tenants.clock.monotonic() - start < 300_000) {
     await tenants.clock.advance(50);
-    for (const { metadata, status } of tenants.ask("GET", branches("good")).items) {
+    for (const { metadata, status } of tenants.send("GET", branches("good")).items) {
       const ready = status?.conditions?.find(({ type }: { type: string }) => type === "Ready");
       if (ready?.status === "True" && !readyAt.has(metadata.name)) {
         readyAt.set(metadata.name, tenants.clock.monotonic() - start);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isReady } from "../integration/support/scenario.ts";
 import { project } from "../integration/support/seeded-service.ts";
+import { isReady } from "../support/is-ready.ts";
 import { json, refusal } from "../support/scripted-service.ts";
 import { type Behaviour, Tenants } from "./tenants.ts";
 

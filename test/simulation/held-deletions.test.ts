@@ -34,7 +34,7 @@ test("where the CRD goes, deletions that wait for the brake are let go at once",
   await clock.advance(30_000);
   const deletes = () => services.get("a")?.writes.filter(({ method }) => method === "DELETE").length;
   expect([deletes(), tenants.computes("a").length]).toEqual([60, 140]);
-  tenants.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/computes.compute-operator.dev");
+  tenants.send("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/computes.compute-operator.dev");
   await clock.advance(60_000);
   expect(deletes()).toBe(60);
   const { status } = tenants.server.handle({ method: "GET", path: `${group}/a/computes` });

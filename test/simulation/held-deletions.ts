@@ -1,4 +1,4 @@
-import { isReady } from "../integration/support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { group } from "./large-fleet.ts";
 import { ManyProjects } from "./many-projects.ts";
 import { Tenants } from "./tenants.ts";
@@ -30,7 +30,7 @@ export async function settled(sizes: Readonly<Record<string, { projects: number;
 
 export function deleteAll(tenants: Tenants, namespace: string): void {
   for (const { metadata } of tenants.computes(namespace)) {
-    tenants.ask("DELETE", `${group}/${namespace}/computes/${metadata.name}`);
+    tenants.send("DELETE", `${group}/${namespace}/computes/${metadata.name}`);
   }
 }
 

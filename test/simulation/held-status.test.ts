@@ -37,7 +37,7 @@ async function historyOf(
     }
     await clock.advance(100);
   }
-  const { items } = tenants.ask("GET", "/api/v1/namespaces/fleet/events");
+  const { items } = tenants.send("GET", "/api/v1/namespaces/fleet/events");
   const events: string[] = items
     .filter((event: { involvedObject: { name: string } }) => event.involvedObject.name === "c-0")
     .map(({ type, reason }: { type: string; reason: string }) => `${type} ${reason}`);

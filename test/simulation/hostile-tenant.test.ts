@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Compute } from "../../src/operator/resources/compute.ts";
-import { isReady } from "../integration/support/scenario.ts";
 import { project } from "../integration/support/seeded-service.ts";
+import { isReady } from "../support/is-ready.ts";
 import { json } from "../support/scripted-service.ts";
 import type { JsonObject } from "./api-server/objects.ts";
 import { type Behaviour, Tenants } from "./tenants.ts";
@@ -70,14 +70,14 @@ beforeAll(async () => {
     internal: { baseURL: "http://169.254.169.254/api/v2", apiKeySecretRef: { name: "service-api-key-0" } },
     "of-another": { baseURL: "http://evil.test/api/v2", apiKeySecretRef: { name: "a-token" } },
   };
-  tenants.ask("POST", "/api/v1/namespaces/evil/secrets", {
+  tenants.send("POST", "/api/v1/namespaces/evil/secrets", {
     metadata: { name: "a-token" },
     type: "kubernetes.io/service-account-token",
     data: { "api-key": Buffer.from("a-stolen-token").toString("base64") },
   });
   for (const [name, spec] of Object.entries(ways)) {
     const kind = "ServiceConnection";
-    tenants.ask("POST", connection, { apiVersion: "compute-operator.dev/v1alpha1", kind, metadata: { name }, spec });
+    tenants.send("POST", connection, { apiVersion: "compute-operator.dev/v1alpha1", kind, metadata: { name }, spec });
   }
   for (let n = 0; n < evil; n += 1) {
     const { spec, metadata } = harm(n);
@@ -90,7 +90,7 @@ beforeAll(async () => {
 afterAll(() => tenants?.[Symbol.asyncDispose]());
 
 async function metric(pattern: RegExp): Promise<number> {
-  const lines = (await tenants.operator.metrics.text()).split("\n").filter((line) => pattern.test(line));
+  const lines = (await tenants.metrics()).split("\n").filter((line) => pattern.test(line));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
@@ -122,7 +122,7 @@ describe("two thousand Computes that are to do harm", () => {
   });
 
   test("cannot flood the monitoring", async () => {
-    const text = await tenants.operator.metrics.text();
+    const text = await tenants.metrics();
     expect(text.split("\n").filter((line) => line.startsWith("compute_operator_")).length).toBeLessThan(1500);
   });
 });

@@ -1,4 +1,4 @@
-import { isReady } from "../integration/support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import type { JsonObject } from "./api-server/objects.ts";
 import { ManyProjects } from "./many-projects.ts";
 import { Tenants } from "./tenants.ts";
@@ -32,7 +32,7 @@ export async function settledFleet(count: number) {
 /** Somebody's edit of a spec. */
 export function edit(tenants: Tenants, name: string, spec: JsonObject): void {
   const path = `${group}/fleet/${name}`;
-  const object = tenants.ask("GET", path);
+  const object = tenants.send("GET", path);
   const { status } = tenants.server.handle({
     method: "PUT",
     path,
@@ -57,12 +57,12 @@ export async function secondsToSend(count: number) {
   await using _ = tenants;
   const start = clock.monotonic();
   edit(tenants, "computes/c-7", { computeUnits: { min: 1, max: 2 } });
-  tenants.ask("DELETE", `${group}/fleet/computes/c-9`);
+  tenants.send("DELETE", `${group}/fleet/computes/c-9`);
   const sent = () => [service.firstWrite("PATCH", "p-7", start), service.firstWrite("DELETE", "p-9", start)];
   while (sent().includes(undefined) && clock.monotonic() - start < 60_000) await clock.advance(100);
   const [patch, deletion] = sent().map((at) => ((at ?? Number.POSITIVE_INFINITY) - start) / 1000);
-  const { status } = tenants.ask("GET", `${group}/fleet/serviceconnections/default`);
-  const metrics = await tenants.operator.metrics.text();
+  const { status } = tenants.send("GET", `${group}/fleet/serviceconnections/default`);
+  const metrics = await tenants.metrics();
   const [, seconds] = /refresh_interval_seconds\{connection="fleet\/default"\} (\S+)/.exec(metrics) ?? [];
   return { patch, deletion, message: String(status.conditions[0].message), refreshSeconds: Number(seconds) };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/operator/objects/conditions-of.ts";
-import { isReady } from "../integration/support/scenario.ts";
 import { goodKey, project } from "../integration/support/seeded-service.ts";
+import { isReady } from "../support/is-ready.ts";
 import { json, refusal } from "../support/scripted-service.ts";
 import { Tenants } from "./tenants.ts";
 
@@ -12,19 +12,19 @@ const strangeKey = `${goodKey}-1`;
 
 /** The tenant's connection leads to the service of others from now on, with a key that reaches nothing there. */
 function leadAway(tenants: Tenants): void {
-  const secret = tenants.ask("GET", "/api/v1/namespaces/evil/secrets/service-api-key-0");
+  const secret = tenants.send("GET", "/api/v1/namespaces/evil/secrets/service-api-key-0");
   const data = { "api-key": Buffer.from(strangeKey).toString("base64") };
-  tenants.ask("PUT", "/api/v1/namespaces/evil/secrets/service-api-key-0", { ...secret, data });
+  tenants.send("PUT", "/api/v1/namespaces/evil/secrets/service-api-key-0", { ...secret, data });
   const path = `${group}/evil/serviceconnections/default`;
-  const connection = tenants.ask("GET", path);
+  const connection = tenants.send("GET", path);
   const spec = { ...connection.spec, baseURL: "http://good.test/api/v2" };
-  tenants.ask("PUT", path, { ...connection, spec });
+  tenants.send("PUT", path, { ...connection, spec });
 }
 
 function declareBranch(tenants: Tenants, namespace: string, name: string, spec: object = {}): void {
   const whole = { projectID: project, expiry: { never: true }, ...spec };
   const kind = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Branch" };
-  tenants.ask("POST", `${group}/${namespace}/branches`, { ...kind, metadata: { name }, spec: whole });
+  tenants.send("POST", `${group}/${namespace}/branches`, { ...kind, metadata: { name }, spec: whole });
 }
 
 function twoTenants(tenants: Tenants) {
@@ -58,16 +58,16 @@ test("a branch that was at a tenant's own service keeps nobody from its name at 
   await clock.advance(3000);
   declareBranch(tenants, "evil", "squat", { branchName: "good/pr-1" });
   await clock.advance(10_000);
-  const { branchID } = tenants.ask("GET", `${group}/evil/branches/squat`).status;
+  const { branchID } = tenants.send("GET", `${group}/evil/branches/squat`).status;
   const headers = { authorization: `Bearer ${goodKey}` };
   own.call({ method: "DELETE", path: `/api/v2/projects/${project}/branches/${branchID}`, query: {}, headers });
   await clock.advance(120_000);
-  expect(tenants.ask("GET", `${group}/evil/branches/squat`).status.gone).toMatchObject({ branchID });
+  expect(tenants.send("GET", `${group}/evil/branches/squat`).status.gone).toMatchObject({ branchID });
   leadAway(tenants);
   await clock.advance(60_000);
   declareBranch(tenants, "good", "pr-1");
   await clock.advance(30_000);
-  expect(conditionOf(tenants.ask("GET", `${group}/good/branches/pr-1`).status, "Ready")?.reason).toBe("Available");
+  expect(conditionOf(tenants.send("GET", `${group}/good/branches/pr-1`).status, "Ready")?.reason).toBe("Available");
 });
 
 /** The tenant's service answers its create with this id, and the object then names the connection that is shared. */
@@ -94,10 +94,10 @@ async function withForgedID(tenants: Tenants, id: string) {
   declareBranch(tenants, "evil", "thief");
   await clock.advance(20_000);
   const path = `${group}/evil/branches/thief`;
-  const object = tenants.ask("GET", path);
+  const object = tenants.send("GET", path);
   expect(object.status.proof).toMatchObject({ branchID: id, by: "created" });
   const connectionRef = { kind: "ClusterServiceConnection", name: "shared" };
-  tenants.ask("PUT", path, { ...object, spec: { ...object.spec, connectionRef } });
+  tenants.send("PUT", path, { ...object, spec: { ...object.spec, connectionRef } });
   await clock.advance(20_000);
   const branch = () => {
     const headers = { authorization: `Bearer ${goodKey}` };
@@ -116,7 +116,7 @@ test("a branch whose id a tenant's own service gave for its own is not deleted a
   await using tenants = new Tenants();
   const { path, branch } = await withForgedID(tenants, "br-staging");
   const before = branch();
-  tenants.ask("DELETE", path);
+  tenants.send("DELETE", path);
   await tenants.clock.advance(120_000);
   expect(branch()).toEqual(before);
   expect(tenants.server.handle({ method: "GET", path }).status).toBe(404);
@@ -126,13 +126,13 @@ test("a branch whose id a tenant's own service gave for its own is neither reset
   await using tenants = new Tenants();
   const { path, branch } = await withForgedID(tenants, "br-staging");
   const before = branch();
-  const object = tenants.ask("GET", path);
+  const object = tenants.send("GET", path);
   const annotations = { "compute-operator.dev/resetAt": "now" };
   const metadata = { ...object.metadata, annotations };
-  tenants.ask("PUT", path, { ...object, metadata, spec: { ...object.spec, expiry: { after: "1h" } } });
+  tenants.send("PUT", path, { ...object, metadata, spec: { ...object.spec, expiry: { after: "1h" } } });
   await tenants.clock.advance(120_000);
   expect(branch()).toEqual(before);
-  expect(conditionOf(tenants.ask("GET", path).status, "Ready")).toMatchObject({
+  expect(conditionOf(tenants.send("GET", path).status, "Ready")).toMatchObject({
     reason: "Conflict",
     message: expect.stringMatching(/another base URL .* Put the base URL back, or delete this object/),
   });

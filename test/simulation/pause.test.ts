@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ServiceResponse } from "../../src/operator/service-client/transport.ts";
-import { isReady } from "../integration/support/scenario.ts";
+import { isReady } from "../support/is-ready.ts";
 import { refusal } from "../support/scripted-service.ts";
 import { edit, group } from "./large-fleet.ts";
 import { ManyProjects } from "./many-projects.ts";
@@ -26,7 +26,7 @@ async function afterOne(answer: ServiceResponse) {
   state.isDue = true;
   while (state.isDue) await clock.advance(100);
   await clock.advance(1000);
-  const connection = () => tenants.ask("GET", `${group}/fleet/serviceconnections/default`).status.conditions[0];
+  const connection = () => tenants.send("GET", `${group}/fleet/serviceconnections/default`).status.conditions[0];
   const compute = (name: string) => tenants.computes("fleet").find(({ metadata }) => metadata.name === name);
   return { tenants, clock, service, connection, compute };
 }

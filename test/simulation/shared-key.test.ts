@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClusterWorld } from "../integration/support/cluster-world.ts";
-import { isReady } from "../integration/support/scenario.ts";
 import { project } from "../integration/support/seeded-service.ts";
+import { isReady } from "../support/is-ready.ts";
 import { json } from "../support/scripted-service.ts";
 import { type Behaviour, Tenants } from "./tenants.ts";
 
@@ -27,7 +27,7 @@ async function timesOfEdits(isNoisy: boolean): Promise<number[]> {
   tenants.healthy("shared.test", branches, undefined, projects);
   tenants.behaves("silent.test", neverAnswersWrites);
   tenants.share("fleet", "shared.test", { perMinute: 700, burst: 40 });
-  tenants.ask("POST", "/api/v1/namespaces", { metadata: { name: "good" } });
+  tenants.send("POST", "/api/v1/namespaces", { metadata: { name: "good" } });
   tenants.tenant("evil", "silent.test", { connections });
   const size = (units: number) => ({ min: units, max: units });
   const declare = (namespace: string, name: string, projectID: string, branchID: string) =>
@@ -111,17 +111,17 @@ describe("a key that namespaces share", () => {
     const make = (namespace: string, name: string, lease: string) => {
       const spec = { projectID: project, expiry: { lease }, connectionRef };
       const kind = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Branch" };
-      tenants.ask("POST", at(namespace), { ...kind, metadata: { name }, spec });
+      tenants.send("POST", at(namespace), { ...kind, metadata: { name }, spec });
     };
     const path = `${at("good")}/pr-1`;
     const secondsUntil = async (isDone: () => boolean) => {
       let seconds = 0;
       for (; !isDone() && seconds < 120; seconds += 1) {
         for (let n = 0; n < theirs; n += 1) {
-          const object = tenants.ask("GET", `${at("evil")}/b-${n}`);
+          const object = tenants.send("GET", `${at("evil")}/b-${n}`);
           const annotations = { "compute-operator.dev/resetAt": `${clock.monotonic()}` };
           const spec = { ...object.spec, expiry: { lease: `${60 + (seconds % 2)}s` } };
-          tenants.ask("PUT", `${at("evil")}/b-${n}`, {
+          tenants.send("PUT", `${at("evil")}/b-${n}`, {
             ...object,
             metadata: { ...object.metadata, annotations },
             spec,
@@ -133,13 +133,13 @@ describe("a key that namespaces share", () => {
     };
     tenants.healthy("shared.test", []);
     tenants.share("fleet", "shared.test", { perMinute: 700, burst: 40 });
-    for (const name of ["good", "evil"]) tenants.ask("POST", "/api/v1/namespaces", { metadata: { name } });
+    for (const name of ["good", "evil"]) tenants.send("POST", "/api/v1/namespaces", { metadata: { name } });
     await clock.advance(3000);
     for (let n = 0; n < theirs; n += 1) make("evil", `b-${n}`, "60s");
     await clock.advance(60_000);
     make("good", "pr-1", "24h");
-    expect(await secondsUntil(() => isReady(tenants.ask("GET", path)))).toBeLessThan(10);
-    tenants.ask("DELETE", path);
+    expect(await secondsUntil(() => isReady(tenants.send("GET", path)))).toBeLessThan(10);
+    tenants.send("DELETE", path);
     expect(await secondsUntil(() => tenants.server.handle({ method: "GET", path }).status === 404)).toBeLessThan(30);
   }, 600_000);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { isReady } from "../integration/support/scenario.ts";
 import { goodKey, project } from "../integration/support/seeded-service.ts";
+import { isReady } from "../support/is-ready.ts";
 import { refusal } from "../support/scripted-service.ts";
 import { Tenants } from "./tenants.ts";
 
@@ -26,7 +26,7 @@ test.each([
   await clock.advance(3000);
   tenants.declare("good", "first", { projectID: project, branchID: "br-1" });
   const connectionRef = { name: kind === "nobody's" ? "keyless" : "other-1" };
-  tenants.ask("POST", `${group}/evil/serviceconnections`, {
+  tenants.send("POST", `${group}/evil/serviceconnections`, {
     apiVersion: "compute-operator.dev/v1alpha1",
     kind: "ServiceConnection",
     metadata: { name: "keyless" },
@@ -35,7 +35,7 @@ test.each([
   tenants.declare("evil", "squat", { projectID: project, branchID: "br-0", connectionRef });
   await clock.advance(5000);
   const path = `${group}/evil/computes/squat`;
-  const squat = tenants.ask("GET", path);
+  const squat = tenants.send("GET", path);
   squat.metadata.finalizers = ["compute-operator.dev/endpoint"];
   if (kind === "paused") squat.metadata.annotations = { "compute-operator.dev/paused": "true" };
   expect(tenants.server.handle({ method: "PUT", path, body: squat }).status).toBe(200);
@@ -57,7 +57,7 @@ test.each([
   tenants.tenant("good", "good.test");
   tenants.tenant("evil", "good.test", { connections: 2 });
   const connectionRef = { name: "slow" };
-  tenants.ask("POST", `${group}/evil/serviceconnections`, {
+  tenants.send("POST", `${group}/evil/serviceconnections`, {
     apiVersion: "compute-operator.dev/v1alpha1",
     kind: "ServiceConnection",
     metadata: connectionRef,

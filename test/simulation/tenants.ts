@@ -1,5 +1,3 @@
-import { createOperator, type Operator } from "../../src/operator/operator.ts";
-import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
 import { sleep } from "../../src/operator/runtime/clock.ts";
 import { createLogger } from "../../src/operator/runtime/log.ts";
 import {
@@ -10,12 +8,12 @@ import {
 } from "../../src/operator/service-client/transport.ts";
 import type { Service } from "../../src/service/service.ts";
 import { goodKey, newService, type SeededService } from "../integration/support/seeded-service.ts";
-import { installCRDs } from "../support/shipped-crd.ts";
+import { group, InMemoryCluster } from "../support/in-memory-system.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { calm } from "./api-server/faults.ts";
 import type { JsonObject } from "./api-server/objects.ts";
-import { ApiServer } from "./api-server/server.ts";
-import { InMemoryClusterTransport } from "./api-server/transport.ts";
+import type { ApiServer } from "./api-server/server.ts";
+import type { ApiFront } from "./api-server/transport.ts";
 import { seededRandom } from "./random.ts";
 
 /** What a service does with a request: an answer after some time, or none ever. */
@@ -27,7 +25,6 @@ export interface TenantsOptions {
 
 /** Namespace of the operator. */
 const ownNamespace = "compute-operator-system";
-const group = "/apis/compute-operator.dev/v1alpha1";
 /** How long a service that means well takes to answer, and the API server too. */
 const answersAfterMs = 20;
 
@@ -35,69 +32,39 @@ const answersAfterMs = 20;
  * Several tenants, each with a namespace and a service of its own, and one operator between them, all in this process
  * on a driven clock. The API server takes its time, so that what a tenant does costs the others what it would cost.
  */
-export class Tenants implements ServiceTransport, AsyncDisposable {
-  readonly clock = new VirtualClock();
-  readonly server: ApiServer;
+export class Tenants extends InMemoryCluster {
   /** Requests to each service, by host. */
-  readonly requests = new Map<string, number>();
+  readonly requests: Map<string, number>;
   /** Requests to the API server, as `METHOD resource`. */
-  readonly written = new Map<string, number>();
-  /** What the operator has logged. */
-  lines = 0;
-  readonly operator: Operator;
-  readonly #hosts = new Map<string, Behaviour>();
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly written: Map<string, number>;
+  readonly #ways: Ways;
 
   constructor({ allowedBaseURLs = ["http://*.test/api/v2"] }: TenantsOptions = {}) {
-    const { clock } = this;
-    const random = seededRandom(7);
-    this.server = new ApiServer({ clock, random });
-    installCRDs(this.server, [
-      "computes",
-      "serviceconnections",
-      "clusterserviceconnections",
-      "computepools",
-      "branches",
-    ]);
+    const clock = new VirtualClock();
+    const ways = new Ways(clock);
     const destination = {
       write: () => {
-        this.lines += 1;
+        ways.lines += 1;
       },
     };
-    const front = {
-      store: this.server.store,
-      watch: this.server.watch.bind(this.server),
-      handle: (request: Parameters<ApiServer["handle"]>[0], asOf?: number) => {
-        const what = `${request.method} ${request.path.split("/").find((part) => /^(computes|events|secrets|serviceconnections|computepools)$/.test(part)) ?? ""}`;
-        this.written.set(what, (this.written.get(what) ?? 0) + 1);
-        return this.server.handle(request, asOf);
-      },
-    };
-    this.operator = createOperator(
-      {
-        clusterTransport: new InMemoryClusterTransport(front, clock, {
-          ...calm,
-          request: () => ({ kind: "answered", arriveMs: 2, replyMs: 2 }),
-        }),
-        serviceTransport: this,
-        clock,
-        random,
-        log: createLogger({ level: "info", destination, clock }),
-      },
-      {
-        namespaces: [],
-        clusterResourceNamespace: ownNamespace,
-        selects: () => true,
-        workers: 16,
-        allowedBaseURLs,
-        createSettleMs: 60_000,
-        maxDeletesPerMinute: 60,
-        budgetShare: 1,
-        drainMs: 1000,
-      },
-    );
-    this.#running = this.operator.run(this.#stop.signal);
+    super({
+      clock,
+      random: seededRandom(7),
+      rights: (server) => ways.counted(server),
+      weather: { ...calm, request: () => ({ kind: "answered", arriveMs: 2, replyMs: 2 }) },
+      serviceTransport: ways,
+      log: createLogger({ level: "info", destination, clock }),
+      settings: { clusterResourceNamespace: ownNamespace, allowedBaseURLs },
+    });
+    this.#ways = ways;
+    this.requests = ways.requests;
+    this.written = ways.written;
+    this.start();
+  }
+
+  /** Number of lines that the operator has logged. */
+  get lines(): number {
+    return this.#ways.lines;
   }
 
   /** A namespace with a key and connections, `default` and more, that lead to this host. */
@@ -106,16 +73,16 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     host: string,
     { connections = 1, spec = {} }: { connections?: number; spec?: JsonObject } = {},
   ) {
-    this.ask("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
+    this.send("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
     for (let n = 0; n < connections; n += 1) {
       const key = Buffer.from(n === 0 ? goodKey : `${goodKey}-${n}`).toString("base64");
       const secret = `service-api-key-${n}`;
-      this.ask("POST", `/api/v1/namespaces/${namespace}/secrets`, {
+      this.send("POST", `/api/v1/namespaces/${namespace}/secrets`, {
         metadata: { name: secret },
         type: "compute-operator.dev/api-key",
         data: { "api-key": key },
       });
-      this.ask("POST", `${group}/namespaces/${namespace}/serviceconnections`, {
+      this.send("POST", `${group}/namespaces/${namespace}/serviceconnections`, {
         apiVersion: "compute-operator.dev/v1alpha1",
         kind: "ServiceConnection",
         metadata: { name: n === 0 ? "default" : `other-${n}` },
@@ -126,13 +93,13 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
 
   /** A ClusterServiceConnection of this name for all namespaces, which leads to this host. */
   share(name: string, host: string, requestBudget: { perMinute: number; burst: number }): void {
-    this.ask("POST", "/api/v1/namespaces", { metadata: { name: ownNamespace } });
-    this.ask("POST", `/api/v1/namespaces/${ownNamespace}/secrets`, {
+    this.send("POST", "/api/v1/namespaces", { metadata: { name: ownNamespace } });
+    this.send("POST", `/api/v1/namespaces/${ownNamespace}/secrets`, {
       metadata: { name },
       type: "compute-operator.dev/api-key",
       data: { "api-key": Buffer.from(goodKey).toString("base64") },
     });
-    this.ask("POST", `${group}/clusterserviceconnections`, {
+    this.send("POST", `${group}/clusterserviceconnections`, {
       apiVersion: "compute-operator.dev/v1alpha1",
       kind: "ClusterServiceConnection",
       metadata: { name },
@@ -154,7 +121,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     projects: SeededService["projects"] = [],
   ): Service {
     const service = newService({ branches, projects, clock: this.clock, service: { timeScale: 1000 } });
-    this.#hosts.set(host, ({ method, path, query, body, key }) => {
+    this.#ways.hosts.set(host, ({ method, path, query, body, key }) => {
       const answersTo = key.authorization().replace("Bearer ", "");
       const refused = refuses(answersTo);
       if (refused !== undefined) {
@@ -177,11 +144,11 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
   }
 
   behaves(host: string, behaviour: Behaviour): void {
-    this.#hosts.set(host, behaviour);
+    this.#ways.hosts.set(host, behaviour);
   }
 
   declare(namespace: string, name: string, spec: JsonObject, metadata: JsonObject = {}): void {
-    this.ask("POST", `${group}/namespaces/${namespace}/computes`, {
+    this.send("POST", `${group}/namespaces/${namespace}/computes`, {
       apiVersion: "compute-operator.dev/v1alpha1",
       kind: "Compute",
       metadata: { name, ...metadata },
@@ -192,45 +159,48 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
   /** Changes fields of a spec. */
   edit(namespace: string, name: string, spec: JsonObject): void {
     const path = `${group}/namespaces/${namespace}/computes/${name}`;
-    const found = this.ask("GET", path);
-    this.ask("PUT", path, { ...found, spec: { ...found.spec, ...spec } });
+    const found = this.send("GET", path);
+    this.send("PUT", path, { ...found, spec: { ...found.spec, ...spec } });
+  }
+}
+
+/** The ways of the operator to the services and to the API server, counted. */
+class Ways implements ServiceTransport {
+  readonly hosts = new Map<string, Behaviour>();
+  readonly requests = new Map<string, number>();
+  readonly written = new Map<string, number>();
+  lines = 0;
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
   }
 
-  computes(namespace: string): Compute[] {
-    const { items } = this.ask("GET", `${group}/namespaces/${namespace}/computes`);
-    return items.map((item: unknown) => {
-      const parsed = parseCompute(item);
-      if (!parsed.ok) throw new Error(parsed.problem);
-      return parsed.value;
-    });
+  counted(server: ApiServer): ApiFront {
+    return {
+      store: server.store,
+      watch: server.watch.bind(server),
+      handle: (request, asOf) => {
+        const what = `${request.method} ${request.path.split("/").find((part) => /^(computes|events|secrets|serviceconnections|computepools)$/.test(part)) ?? ""}`;
+        this.written.set(what, (this.written.get(what) ?? 0) + 1);
+        return server.handle(request, asOf);
+      },
+    };
   }
 
-  ask(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown) {
-    const answer = this.server.handle({ method, path, ...(body === undefined ? {} : { body }) });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body).slice(0, 500)}`);
-    return JSON.parse(JSON.stringify(answer.body));
-  }
-
-  /** The way of the operator to the services. */
   async send(
     request: ServiceRequest,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<ServiceResponse> {
     const { host } = new URL(request.baseURL);
     this.requests.set(host, (this.requests.get(host) ?? 0) + 1);
-    const behaviour = this.#hosts.get(host);
+    const behaviour = this.hosts.get(host);
     const outcome = behaviour === undefined ? "silence" : behaviour(request);
     if (outcome === "silence" || outcome.afterMs > timeoutMs) {
-      await sleep(this.clock, timeoutMs, signal);
+      await sleep(this.#clock, timeoutMs, signal);
       throw new NoResponseError("no answer in time");
     }
-    await sleep(this.clock, outcome.afterMs, signal);
+    await sleep(this.#clock, outcome.afterMs, signal);
     return outcome.answer;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.clock.advance(10_000);
-    await this.#running;
   }
 }

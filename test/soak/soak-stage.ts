@@ -8,6 +8,7 @@ import { Installation } from "../deploy/installation.ts";
 import { connection, goodKey, keySecret, type Project, seedOf } from "../e2e/manifests.ts";
 import { Cluster, type Raw } from "../integration/support/cluster-admin.ts";
 import { eventually } from "../support/eventually.ts";
+import { isReady } from "../support/is-ready.ts";
 import { realClock } from "../support/real-clock.ts";
 import type { Handles, Sample } from "./figures.ts";
 
@@ -125,7 +126,7 @@ export class SoakStage implements AsyncDisposable {
       "the fleet to settle",
       async () => {
         const computes = await this.cluster.list("Compute", namespace);
-        const unready = computes.filter((compute) => !isReady(compute));
+        const unready = computes.filter((compute) => !isReadyToStay(compute));
         const strays = await this.strays();
         waitsFor = [...unready.map(inWords), ...strays].join("\n");
         const endpoints = (await this.#ours()).length;
@@ -239,9 +240,8 @@ function readyOf({ status = {} }: Raw): { status?: unknown; reason?: unknown; me
   return conditions.find(({ type }) => type === "Ready") ?? {};
 }
 
-function isReady(compute: Raw): boolean {
-  const current = compute.status?.["observedGeneration"] === compute.metadata.generation;
-  return compute.metadata.deletionTimestamp === undefined && current && readyOf(compute).status === "True";
+function isReadyToStay(compute: Raw): boolean {
+  return compute.metadata.deletionTimestamp === undefined && isReady(compute);
 }
 
 function inWords(compute: Raw): string {

@@ -1,5 +1,5 @@
 import { ClusterWorld, type ClusterWorldOptions, selected } from "../../integration/support/cluster-world.ts";
-import { consoleKey, project } from "../../integration/support/seeded-service.ts";
+import { project } from "../../integration/support/seeded-service.ts";
 import type { KubeObject } from "../../simulation/api-server/objects.ts";
 import { type Kind, kinds, type View, viewOf } from "./view.ts";
 
@@ -69,18 +69,6 @@ export class HealthWorld extends ClusterWorld {
     const key = `compute-operator.dev/${annotation}`;
     const all = { ...found.metadata.annotations, [key]: value };
     this.send("PUT", path, { ...found, metadata: { ...found.metadata, annotations: all } });
-  }
-
-  /** A call by a person, at the service; answers the body. */
-  console(method: string, path: string, body?: unknown) {
-    const reply = this.host.service.call({
-      method,
-      path: path.startsWith("/_") ? path : `/api/v2${path}`,
-      headers: { authorization: `Bearer ${consoleKey}` },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (reply.status >= 300) throw new Error(`the service answers ${reply.status} to ${method} ${path}: ${reply.body}`);
-    return JSON.parse(reply.body ?? "{}");
   }
 
   get endpointID(): string | undefined {

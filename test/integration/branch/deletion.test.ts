@@ -241,7 +241,7 @@ it("the deletion of a Branch ends in each order of Secret, connection, Branch an
 
 it("the deletion of a Branch takes no other service's list for a proof, and goes on once the base URL is back", async () => {
   await using world = new BranchWorld();
-  world.connect("other.test", []);
+  world.services.connect("other.test");
   world.branch("pr-1", { expiry: { never: true } });
   await world.until("pr-1", "Available");
   const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";

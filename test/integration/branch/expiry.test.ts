@@ -309,7 +309,7 @@ it("a branch is not gone because another base URL does not show it", async () =>
   await using world = new BranchWorld();
   world.branch("pr-1");
   await world.until("pr-1", "Available");
-  world.connect("other.test", []);
+  world.services.connect("other.test");
   const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
   const connection = world.send("GET", path);
   const spec = (baseURL: string) => ({ ...world.send("GET", path), spec: { ...connection.spec, baseURL } });

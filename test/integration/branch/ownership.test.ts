@@ -94,7 +94,7 @@ it("a name that another object of the cluster has is a Conflict for the younger,
 
 it("a name that another object has at another service, in a project of the same id, is no Conflict", async () => {
   await using world = new BranchWorld();
-  world.connect("other.test", []);
+  world.services.connect("other.test");
   const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
   const { spec, ...first } = world.send("GET", `${path}/default`);
   const other = { ...spec, baseURL: "http://other.test/api/v2" };

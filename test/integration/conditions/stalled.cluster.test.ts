@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { eventually } from "../../support/eventually.ts";
-import { isReady, type Scenario } from "../support/scenario.ts";
+import { isReady } from "../../support/is-ready.ts";
+import { type Scenario } from "../support/scenario.ts";
 import { main, preview, project, staging } from "../support/seeded-service.ts";
 import { useStage } from "../support/use-stage.ts";
 import { conditions, said, stalled } from "./conditions.ts";

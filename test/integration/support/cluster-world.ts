@@ -1,24 +1,21 @@
-import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
-import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
-import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
+import type { OperatorSettings } from "../../../src/operator/operator.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { Refusal } from "../../simulation/api-server/refusal.ts";
-import { underShippedRights } from "../../simulation/api-server/rights.ts";
-import { ApiServer } from "../../simulation/api-server/server.ts";
-import { type ApiFront, InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
+import type { ApiServer } from "../../simulation/api-server/server.ts";
+import type { ApiFront } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
-import { installCRDs } from "../../support/shipped-crd.ts";
-import { silentLogger } from "../../support/silent-logger.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
-import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
-import { type Host, Network } from "./network.ts";
-import { isReady } from "./scenario.ts";
-import { goodKey, newService, project, type SeededService } from "./seeded-service.ts";
+import {
+  everyKind,
+  group,
+  type InMemoryClusterOptions,
+  InMemorySystem,
+  untilSo,
+} from "../../support/in-memory-system.ts";
+import { isReady } from "../../support/is-ready.ts";
+import { goodKey, project, type SeededService } from "./seeded-service.ts";
 
-const group = "/apis/compute-operator.dev/v1alpha1";
-const definitions = ["computes", "serviceconnections", "clusterserviceconnections", "computepools", "branches"];
-
-export interface ClusterWorldOptions {
+export interface ClusterWorldOptions extends Pick<InMemoryClusterOptions, "rights" | "weather"> {
   branches?: readonly string[];
   projects?: SeededService["projects"];
   /** Ids of read replicas that the service has from the start. */
@@ -30,10 +27,6 @@ export interface ClusterWorldOptions {
   service?: SeededService["service"];
   /** Kinds whose CRD is not installed. */
   without?: readonly string[];
-  /** What the operator may do at the API server; what is shipped where left out. */
-  rights?: (server: ApiServer) => ApiFront;
-  /** Between operator and API server. */
-  weather?: ClusterWeather;
   /** Of the ClusterServiceConnection's spec. */
   connection?: Record<string, unknown>;
 }
@@ -42,64 +35,36 @@ export interface ClusterWorldOptions {
 export const ownNamespace = "compute-operator-system";
 
 /** Several namespaces and one ClusterServiceConnection `fleet` to one service, on a driven clock. */
-export class ClusterWorld implements AsyncDisposable {
-  readonly clock = new VirtualClock();
-  readonly network = new Network();
-  readonly server: ApiServer;
-  readonly host: Host;
-  readonly #options: ClusterWorldOptions;
-  readonly #random = seededRandom(7);
-  #stop = new AbortController();
-  #running: Promise<void>;
-
-  constructor(options: ClusterWorldOptions = {}) {
-    this.#options = options;
-    const { clock } = this;
-    const { without = [], branches = [], projects = [], replicas = [], plan, service: behaviour = {} } = options;
-    this.server = new ApiServer({ clock, random: this.#random, controllerManager: true });
-    const service = newService({
-      branches,
-      projects,
-      endpoints: replicas.map((id) => ({ id, branchID: "br-main", type: "read_only" })),
-      clock: wholeMilliseconds(clock),
-      service: { timeScale: 10_000, ...behaviour },
-      ...(plan !== undefined && { plan }),
+export class ClusterWorld extends InMemorySystem {
+  constructor({
+    branches = [],
+    projects = [],
+    replicas = [],
+    plan,
+    service = {},
+    without = [],
+    connection,
+    settings,
+    ...options
+  }: ClusterWorldOptions = {}) {
+    super({
+      ...options,
+      random: seededRandom(7),
+      definitions: everyKind.filter((one) => !without.includes(one)),
+      controllerManager: true,
+      settings: { clusterResourceNamespace: ownNamespace, ...settings },
+      service: {
+        branches,
+        projects,
+        endpoints: replicas.map((id) => ({ id, branchID: "br-main", type: "read_only" })),
+        service,
+        ...(plan !== undefined && { plan }),
+      },
     });
-    this.host = this.network.connect("service.test", service);
-    for (const name of definitions.filter((one) => !without.includes(one))) this.install(name);
     this.namespace(ownNamespace);
     this.key();
-    if (!without.includes("clusterserviceconnections")) this.connect(options.connection);
-    this.#running = this.#run();
-  }
-
-  #run(): Promise<void> {
-    const { clock } = this;
-    const { rights = underShippedRights, weather = calm, settings } = this.#options;
-    const operator = createOperator(
-      {
-        clusterTransport: new InMemoryClusterTransport(rights(this.server), clock, weather),
-        serviceTransport: this.network,
-        clock,
-        random: this.#random,
-        log: silentLogger,
-      },
-      { ...inMemorySettings, clusterResourceNamespace: ownNamespace, ...settings },
-    );
-    return operator.run(this.#stop.signal);
-  }
-
-  /** Ends the operator, does something, and starts another that knows nothing of the first. */
-  async restart(meanwhile: () => void = () => {}): Promise<void> {
-    await this[Symbol.asyncDispose]();
-    meanwhile();
-    this.#stop = new AbortController();
-    this.#running = this.#run();
-  }
-
-  /** Installs a CRD. */
-  install(name: string): void {
-    installCRDs(this.server, [name]);
+    if (!without.includes("clusterserviceconnections")) this.connect(connection);
+    this.start();
   }
 
   /** A Secret with a key, that of the connection unless another is named. */
@@ -170,15 +135,8 @@ export class ClusterWorld implements AsyncDisposable {
     this.send("DELETE", `${group}/namespaces/${namespace}/computes/${name}`);
   }
 
-  find(path: string) {
-    const answer = this.server.handle({ method: "GET", path });
-    return answer.status === 404 ? undefined : JSON.parse(JSON.stringify(answer.body));
-  }
-
   compute(namespace: string, name: string): Compute {
-    const parsed = parseCompute(this.send("GET", `${group}/namespaces/${namespace}/computes/${name}`));
-    if (!parsed.ok) throw new Error(parsed.problem);
-    return parsed.value;
+    return this.computeOf(namespace, name);
   }
 
   isGone(namespace: string, name: string): boolean {
@@ -191,9 +149,7 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Reason and message of its condition Ready. */
   said(namespace: string, name: string): string {
-    const { reason, message } = this.compute(namespace, name).status.conditions?.find(
-      ({ type }) => type === "Ready",
-    ) ?? {
+    const { reason, message } = conditionOf(this.compute(namespace, name).status, "Ready") ?? {
       reason: "none",
       message: "",
     };
@@ -213,38 +169,8 @@ export class ClusterWorld implements AsyncDisposable {
   }
 
   /** Lets time pass until it is so, ten minutes at most. */
-  async until(what: string, isSo: () => boolean): Promise<void> {
-    for (let waited = 0; !isSo() && waited < 600; waited += 1) await this.clock.advance(1000);
-    if (!isSo()) throw new Error(`it never came to: ${what}`);
-  }
-
-  send(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown) {
-    const sent: unknown = body === undefined ? undefined : JSON.parse(JSON.stringify(body));
-    const answer = this.server.handle({ method, path, body: sent });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return JSON.parse(JSON.stringify(answer.body));
-  }
-
-  /** What the operator did at the service. */
-  get writes(): string[] {
-    return this.host.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
-  }
-
-  get endpoints(): Endpoint[] {
-    const headers = { authorization: `Bearer ${goodKey}` };
-    const reply = this.host.service.call({ method: "GET", path: `/api/v2/projects/${project}/endpoints`, headers });
-    return EndpointsAnswer.parse(JSON.parse(reply.body ?? "{}")).endpoints;
-  }
-
-  /** What is in flight has its time to end. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    const state = { isOver: false };
-    const end = this.#running.finally(() => {
-      state.isOver = true;
-    });
-    for (let waited = 0; !state.isOver && waited < 120; waited += 1) await this.clock.advance(1000);
-    await end;
+  until(what: string, isSo: () => boolean): Promise<void> {
+    return untilSo(this.clock, what, isSo);
   }
 }
 

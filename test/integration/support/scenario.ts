@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import type { Fault } from "../../../src/service/http/faults.ts";
 import type { Service } from "../../../src/service/service.ts";
 import { replace } from "../../control-plane/shared-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
+import { isReady } from "../../support/is-ready.ts";
 import type { Cluster, Kind, Raw } from "./cluster-admin.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import type { Call, Host, Network } from "./network.ts";
@@ -198,7 +200,7 @@ export class Scenario {
 
   /** Waits until the Compute is Ready for the spec that it has now. */
   ready(name: string, namespace = this.namespace): Promise<Compute> {
-    return this.until(name, "Ready", (compute) => isReady(compute), namespace);
+    return this.until(name, "Ready", isReady, namespace);
   }
 
   /** Waits until the Compute shows this reason for the spec that it has now. */
@@ -284,17 +286,8 @@ export class Scenario {
   }
 }
 
-function readyOf({ status }: Compute) {
-  return status.conditions?.find(({ type }) => type === "Ready");
-}
-
-export function isReady(compute: Compute): boolean {
-  const { metadata, status } = compute;
-  return readyOf(compute)?.status === "True" && status.observedGeneration === metadata.generation;
-}
-
 function shows(compute: Compute, reason: string): boolean {
-  const ready = readyOf(compute);
+  const ready = conditionOf(compute.status, "Ready");
   // A paused Compute's newer generations are not reconciled.
   return ready?.reason === reason && (reason === "Paused" || ready.observedGeneration === compute.metadata.generation);
 }

@@ -1,15 +1,10 @@
-import { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
-import { loadKubeConfig } from "../../../src/operator/kube/kubeconfig.ts";
-import { createOperator } from "../../../src/operator/operator.ts";
 import { INSTALL_NAMESPACE } from "../../../src/operator/resources/names.ts";
-import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.ts";
 import { crdsServed } from "../../control-plane/crds.ts";
 import { type KubectlOptions, kubectl, runKubectl } from "../../control-plane/kubectl.ts";
-import { realClock } from "../../support/real-clock.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import { type Host, Network } from "./network.ts";
-import { quickClock } from "./quick-clock.ts";
+import { QuickOperator } from "./quick-operator.ts";
 import { goodKey, newService } from "./seeded-service.ts";
 
 const operatorUser = {
@@ -23,21 +18,19 @@ const operatorUser = {
  */
 export class TenantStage {
   readonly admin: KubectlOptions;
-  readonly log: string[] = [];
   readonly host: Host;
   readonly #tenant: KubectlOptions;
   readonly #controlPlane: ControlPlane;
   readonly #network = new Network();
-  readonly #operatorFile: string;
-  #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  readonly #operator: QuickOperator;
 
   private constructor(controlPlane: ControlPlane, tenantFile: string, operatorFile: string) {
     this.#controlPlane = controlPlane;
-    this.#operatorFile = operatorFile;
     this.admin = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
     this.#tenant = { ...this.admin, kubeconfig: tenantFile };
     this.host = this.#network.connect("service.test", newService({}));
+    const settings = { clusterResourceNamespace: INSTALL_NAMESPACE };
+    this.#operator = new QuickOperator({ kubeconfig: operatorFile, serviceTransport: this.#network, settings });
   }
 
   /** `policies`: those of deploy/base that are applied. */
@@ -60,47 +53,21 @@ export class TenantStage {
   }
 
   startOperator(): void {
-    this.#stop = new AbortController();
-    const connection = loadKubeConfig({ file: this.#operatorFile, env: {} });
-    const transport = new HttpTransport({ connection, clock: realClock, userAgent: "test" });
-    const clock = quickClock(5);
-    const destination = { write: (line: string) => void this.log.push(line) };
-    const operator = createOperator(
-      {
-        clusterTransport: transport,
-        serviceTransport: this.#network,
-        clock,
-        random: Math.random,
-        log: createLogger({ level: "info", clock, destination }),
-      },
-      {
-        namespaces: [],
-        clusterResourceNamespace: INSTALL_NAMESPACE,
-        selects: () => true,
-        workers: 16,
-        allowedBaseURLs: ["http://*.test/api/v2"],
-        createSettleMs: 15_000,
-        maxDeletesPerMinute: 1000,
-        budgetShare: 1,
-        drainMs: 5000,
-      },
-    );
-    const { signal } = this.#stop;
-    const run = async () => {
-      await operator.run(signal);
-      await transport.close();
-    };
-    this.#running = run();
+    this.#operator.start();
   }
 
   /** Ends the operator as its process ends. */
-  async stopOperator(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+  stopOperator(): Promise<void> {
+    return this.#operator.stop();
+  }
+
+  /** The lines that the operator wrote to its log. */
+  get log(): readonly string[] {
+    return this.#operator.log;
   }
 
   async stop(): Promise<void> {
-    await this.stopOperator();
+    await this.#operator[Symbol.asyncDispose]();
     await this.#controlPlane.stop();
   }
 

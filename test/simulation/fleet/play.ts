@@ -3,12 +3,13 @@ import { sleep } from "../../../src/operator/runtime/clock.ts";
 import type { Logger } from "../../../src/operator/runtime/log.ts";
 import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { goodKey } from "../../integration/support/seeded-service.ts";
+import { isReady } from "../../support/is-ready.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { isJsonObject, type JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import { signatureIn } from "../world/computes.ts";
-import { type Cluster, Clusters, isReady } from "./clusters.ts";
+import { type Cluster, Clusters } from "./clusters.ts";
 import { FormerNames } from "./former-names.ts";
 import { wrongIn } from "./judge.ts";
 import { Witness } from "./witness.ts";
@@ -140,13 +141,13 @@ function specOf(dice: Dice): JsonObject {
 
 /** `kubectl apply`; a type cannot be changed, so the Compute keeps it. */
 function apply(cluster: Cluster, name: string, spec: JsonObject): void {
-  const before = cluster.find(name);
+  const before = cluster.findCompute(name);
   if (before?.metadata.deletionTimestamp !== undefined) return;
   cluster.apply(name, before === undefined ? spec : { ...spec, type: before.spec.type });
 }
 
 function remove(cluster: Cluster, name: string): void {
-  if (cluster.find(name) !== undefined) cluster.remove(name);
+  if (cluster.findCompute(name) !== undefined) cluster.remove(name);
 }
 
 /** A late create of a former Compute: an endpoint with the name of another that there is, once in a while. */
