@@ -137,6 +137,9 @@ export class Console {
   }
 
   #turnAway(call: ServiceCall, problem: Problem | undefined): ServiceReply {
+    if (problem && isFromElsewhere(call)) {
+      return pageReply(403, nothingHere, { account: undefined, token: "", path: call.path, problem });
+    }
     if (problem) return this.#login.show(call, 403, problem);
     if (call.method !== "POST") return this.#login.show(call, call.path === "/" ? 200 : 401);
     return this.#login.show(call, 401, { title: "Your session has ended", message: "Nothing was changed." });
@@ -150,8 +153,7 @@ export class Console {
       at,
       account,
       caller,
-      // A secret that is shown once is for the person: not for a HEAD request, nor for the page's own script.
-      session: call.head === true || call.headers?.[refreshHeader] !== undefined ? { ...session } : session,
+      session: isSeen(call) ? session : { ...session },
       token: layout.token,
       params: match?.params ?? {},
       query: call.query ?? {},
@@ -219,6 +221,15 @@ function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply
 function refusedOn(route: FormRoute | AskRoute, error: unknown, visit: Visit, layout: Layout): ServiceReply {
   if (!(error instanceof Refusal)) throw error;
   return pageReply(error.status, route.again(visit), { ...layout, problem: problemOf(error) });
+}
+
+/**
+ * True if the person sees the page. A secret that is shown once is not spent by a HEAD request, the page's own script,
+ * a browser that looks ahead, or another site's page.
+ */
+function isSeen(call: ServiceCall): boolean {
+  const { [refreshHeader]: refresh, "sec-purpose": purpose } = call.headers ?? {};
+  return call.head !== true && refresh === undefined && purpose === undefined && !isFromElsewhere(call);
 }
 
 const assets = [stylesheet, script];

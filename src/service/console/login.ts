@@ -1,6 +1,6 @@
 import { authenticate } from "../accounts/caller.ts";
 import type { ServiceContext } from "../context.ts";
-import { isOnThisMachine, loopback } from "../http/loopback.ts";
+import { isFromElsewhere, isOnThisMachine, loopback } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import { Refusal } from "../refusal.ts";
 import { formOf } from "./form.ts";
@@ -22,14 +22,14 @@ export class Login {
     this.#sessions = sessions;
   }
 
-  /** The sign-in page; also sets a cookie without a session if there is none. */
+  /** The sign-in page; also sets a cookie without a session if there is none, in a window of the person's own. */
   show(call: ServiceCall, status: number, problem?: Problem): ServiceReply {
     const known = cookieIn(call.headers?.["cookie"]);
     const cookie = known ?? this.#sessions.newCookie();
     const token = this.#sessions.token(cookie);
     const page = signInPage({ token, next: nextOf(call), accounts: this.#choice(call) });
     const reply = pageReply(status, page, { account: undefined, token, path: call.path, problem });
-    return known === undefined ? withCookie(reply, setCookie(cookie)) : reply;
+    return known === undefined && isOwnWindow(call) ? withCookie(reply, setCookie(cookie)) : reply;
   }
 
   /** Signs in the account of the form, if it is allowed. */
@@ -77,6 +77,14 @@ function authenticated(context: ServiceContext, secret: string, remote: string, 
     if (!(error instanceof Refusal)) throw error;
     throw new Refusal(401, "This API key is not known, or it was revoked.", "", {});
   }
+}
+
+/**
+ * False for what another site's page sends or embeds: browsers leave the cookie of a session out there, and another one
+ * would replace it.
+ */
+function isOwnWindow(call: ServiceCall): boolean {
+  return !isFromElsewhere(call) || (call.method === "GET" && call.headers?.["sec-fetch-dest"] === "document");
 }
 
 /** The page that was requested before the sign-in. */

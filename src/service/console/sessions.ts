@@ -84,11 +84,12 @@ export function cookieIn(header: string | undefined): string | undefined {
 }
 
 /**
- * A Set-Cookie header. Scripts and other sites cannot use the cookie. Without `Secure`, because the service speaks
- * plain HTTP. It ends with the browser.
+ * A Set-Cookie header. Scripts cannot use the cookie, and other sites only with a link to a page: no page changes
+ * anything, and a person who follows the link stays signed in. Without `Secure`, because the service speaks plain HTTP.
+ * It ends with the browser.
  */
 export function setCookie(value: string): string {
-  return `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict`;
+  return `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Lax`;
 }
 
 /** A Set-Cookie header that deletes the cookie. */

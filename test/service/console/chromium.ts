@@ -20,6 +20,8 @@ export async function startBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      // Pages of other sites are on this machine too.
+      "--host-resolver-rules=MAP *.test 127.0.0.1",
     ],
   });
 }

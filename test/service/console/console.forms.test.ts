@@ -63,7 +63,7 @@ it.each([
 it("signing out takes the cookie from the browser, and goes to the sign-in page", () => {
   const { status, headers } = ana.postOnly("/app/sign-out");
   expect([status, headers["location"], headers["cache-control"]]).toEqual([303, "/", "no-store"]);
-  expect(headers["set-cookie"]).toBe("compute_console=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+  expect(headers["set-cookie"]).toBe("compute_console=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
   expect([titleOf(ana.get("/")), ana.get("/app/keys").status]).toEqual(["Sign in · Compute console", 401]);
 });
 

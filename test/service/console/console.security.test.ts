@@ -100,8 +100,25 @@ it("signing in gives another cookie, which neither scripts nor other sites can u
   visitor.get("/");
   const before = visitor.cookie;
   const { headers } = visitor.postOnly("/app/sign-in", { account: "acc-ana" });
-  expect(headers["set-cookie"]).toMatch(/^compute_console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(headers["set-cookie"]).toMatch(/^compute_console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax$/);
   expect(visitor.cookie).not.toBe(before);
+});
+
+it.each([
+  ["a form of another site", "POST", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" }],
+  ["a form of another origin in an old browser", "POST", { origin: "http://evil.example" }],
+  ["a frame of another site", "GET", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe" }],
+  ["a picture of another site", "GET", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "image" }],
+])("signing in is not undone by %s, which comes without the cookie and is given none", (_, method, headers) => {
+  const visitor = new Visitor(shop.core);
+  const seen = method === "POST" ? visitor.postOnly("/app/sign-out", {}, headers) : visitor.get("/", headers);
+  expect([seen.headers["set-cookie"], seen.html.includes("Sign out")]).toEqual([undefined, false]);
+});
+
+it("signing in begins with a cookie also where a link of another site leads here", () => {
+  const visitor = new Visitor(shop.core);
+  visitor.get("/app/keys", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" });
+  expect(visitor.post("/app/sign-in", { account: "acc-ana", next: "/app/keys" }).status).toBe(200);
 });
 
 it("signing in lasts for twelve hours, or until the person signs out", () => {

@@ -41,6 +41,17 @@ it("a personal key keeps its secret for the page where somebody asks for the hea
   expect(secretIn(ana.get("/app/keys"))).toBeUndefined();
 });
 
+it.each([
+  ["a page of another port", { "sec-fetch-site": "same-site" }],
+  ["a page of another site", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" }],
+  ["a browser that looks ahead", { "sec-fetch-site": "same-origin", "sec-purpose": "prefetch" }],
+  ["the script of a page", { "x-console-refresh": "1" }],
+])("a personal key keeps its secret for the person where %s asks for its page", (_, headers) => {
+  ana.postOnly("/app/keys", { name: "desk" });
+  ana.get("/app/keys", headers);
+  expect(secretIn(ana.get("/app/keys"))).toMatch(/^[0-9a-f]{64}$/);
+});
+
 it("a personal key makes further keys through the API", () => {
   shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
   const first = secretIn(new Visitor(shop.core).signIn("acc-new").post("/app/keys", { name: "first" })) ?? "";

@@ -35,9 +35,9 @@ export class Visitor {
     this.#headers = { host: "localhost:8090", ...headers };
   }
 
-  get(target: string): Seen {
+  get(target: string, headers: Fields = {}): Seen {
     const { pathname, searchParams } = new URL(target, "http://localhost:8090");
-    return this.#send({ method: "GET", path: pathname, query: Object.fromEntries(searchParams) });
+    return this.#send({ method: "GET", path: pathname, query: Object.fromEntries(searchParams), headers });
   }
 
   /** Asks for the headers alone. */
