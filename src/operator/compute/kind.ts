@@ -12,12 +12,14 @@ import { type BindTools, type Bound, type bind, unbound } from "./bind.ts";
 import type { execute } from "./execute/execute.ts";
 import { computePatches } from "./execute/patch-metadata.ts";
 import { type guard, insteadOf } from "./guard.ts";
+import { momentThrough } from "./observe/moment.ts";
 import type { Observed, Subject } from "./observe/observation.ts";
 import type { observe } from "./observe/observe.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { letGo } from "./plan/delete.ts";
 import type { plan } from "./plan/plan.ts";
+import { isStillAllowed, type Later } from "./plan/still-allowed.ts";
 import { isCutOver, turnOf } from "./plan/turn.ts";
 import type { ReconcileState } from "./reconcile-state.ts";
 import { fallsDueAt } from "./requeue.ts";
@@ -90,7 +92,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         ? letGo(released.uninstalling(undefined), observed, known)
         : undefined,
     uninstalling: (compute) => uninstalling.now(compute),
-    execute: async (action, observed, { object: compute, memory: state, access }) => {
+    execute: async (action, observed, { object: compute, memory: state, access, given: { connection } }) => {
       const { annotations } = observed;
       const stored = () => options.stored(compute.metadata.uid);
       const outcome = await parts.execute(action, {
@@ -100,6 +102,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         clock,
         stored,
         hasTurn: turnOf(observed, state),
+        isStillAllowed: () => isStillAllowed(action, observed, state.known, laterOf(compute, connection, clock)),
         state,
         signal,
         secrets,
@@ -114,6 +117,11 @@ export function computeKindOf(options: StepOptions): ComputeKind {
     refused: ({ reason, message }, _, { object }) => shown(object, reason, message, { requeue: after(shortlyMs) }),
     status: (executed, observed, turn, action) => report(executed, observed, turn, action, options),
   };
+}
+
+function laterOf(compute: Compute, connection: ConnectionView, clock: Clock): Later {
+  const serviceNow = connection.kind === "open" ? connection.session.time.now() : clock.now();
+  return { now: clock.monotonic(), serviceNow, moment: momentThrough(compute, connection, serviceNow) };
 }
 
 /** Binds the connection Secret, then reports the outcome. */

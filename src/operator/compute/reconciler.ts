@@ -23,7 +23,7 @@ import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { hasListAtHand } from "./observe/list-at-hand.ts";
-import { asOf, momentOf } from "./observe/moment.ts";
+import { asOf, momentThrough } from "./observe/moment.ts";
 import { type Members, siblingsOf } from "./observe/siblings.ts";
 import { ReconcileState } from "./reconcile-state.ts";
 import { clockDueAt } from "./requeue.ts";
@@ -151,8 +151,7 @@ export class ComputeReconciler {
     const record = this.#options.secrets.recorded(compute);
     const named = cache.branch(compute.metadata.namespace ?? "", compute.spec.branchRef?.name ?? "");
     const serviceNow = this.#serviceNow(connection);
-    const ofConnection = connection.kind === "open" ? connection.connection.spec.disruption : undefined;
-    const moment = momentOf(compute, ofConnection, serviceNow);
+    const moment = momentThrough(compute, connection, serviceNow);
     const subject = {
       compute,
       moment,

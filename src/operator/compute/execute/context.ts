@@ -18,6 +18,8 @@ export interface ExecuteContext {
   stored: () => Compute | undefined;
   /** False if a member of a pool is to wait for its siblings before a write that cuts connections. */
   hasTurn?: (() => boolean) | undefined;
+  /** False right before a request if the write would wait for a window by now. */
+  isStillAllowed?: (() => boolean) | undefined;
   /** Records each write, so that the next plan knows how new a list must be. */
   state: ReconcileState;
   signal: AbortSignal;

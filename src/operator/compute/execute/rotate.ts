@@ -1,5 +1,5 @@
 import { dueRotation } from "../../connection-secret/rotation.ts";
-import { after } from "../../life/outcome.ts";
+import { after, atOnce } from "../../life/outcome.ts";
 import type { ServiceAccess } from "../../project/service-access.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";
@@ -27,6 +27,7 @@ export async function resetPassword(action: Rotate, context: ExecuteContext, acc
   if (due === undefined || due.role !== role || due.request !== request) {
     return unchanged(compute, { requeue: after(soonMs) });
   }
+  if (context.isStillAllowed?.() === false) return unchanged(compute, { requeue: atOnce });
   const { client } = access;
   const before = state.known.password;
   state.passwordDoubted();

@@ -1,8 +1,9 @@
 import type { EventInput } from "../../kube/event-record.ts";
+import { atOnce } from "../../life/outcome.ts";
 import { generationOf } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/service-access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
-import { type Outcome, shown } from "../outcome.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";
 import { inProgress, insteadOfMove } from "../words/conditions.ts";
 import * as events from "../words/events.ts";
@@ -30,6 +31,7 @@ export async function patchEndpoint(
         )
       : await recordMove(action, from, context, access);
   if (attempt === undefined) return outdated(action, context);
+  if (context.isStillAllowed?.() === false) return unchanged(attempt.compute, { requeue: atOnce });
   const { compute } = attempt;
   const answer = await attempt.send(
     () => client.patchEndpoint(compute.spec.projectID, endpointID, { endpoint: attributes }, signal),

@@ -1,3 +1,4 @@
+import type { ConnectionView } from "../../connection/registry.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { effectiveSpec, isOpen, marginMs, nameInForce, windowsOf } from "../../resources/effective-spec.ts";
 import { annotations } from "../../resources/names.ts";
@@ -34,6 +35,11 @@ export function momentOf(
     ...(isClosed ? { closed: windows } : {}),
     unknownZones: unknownZones([...(windows ?? []), ...(spec.schedule ?? [])]),
   };
+}
+
+/** The moment for a Compute through its connection. */
+export function momentThrough(compute: Compute, view: ConnectionView, serviceNow: number): Moment | undefined {
+  return momentOf(compute, view.kind === "open" ? view.connection.spec.disruption : undefined, serviceNow);
 }
 
 /** The Compute as its schedule has it then. */

@@ -86,7 +86,7 @@ export function waitingOf(held: Changes["held"]): WaitingChange[] {
  * True while changes that cut connections wait: no window is open, nobody is connected to a compute that is seen idle,
  * and no entry of the schedule cuts connections now, whose one PATCH carries all that waits.
  */
-function holdsNow(changes: readonly { field: string }[], entries: ReadonlySet<string>, o: Observation): boolean {
+export function holdsNow(changes: readonly { field: string }[], entries: ReadonlySet<string>, o: Observation): boolean {
   if (o.moment?.closed === undefined) return false;
   if (isListFresh(o) && isIdleSeen(o)) return false;
   return !changes.some((change) => cutsConnections(change) && isOfEntries(change, entries));

@@ -1,0 +1,30 @@
+import { cutsConnections } from "../../fields/compare.ts";
+import type { ReadonlyState } from "../memory.ts";
+import type { Moment } from "../observe/moment.ts";
+import type { Observed } from "../observe/observation.ts";
+import type { Action } from "./action.ts";
+import { holdsNow } from "./changes.ts";
+import { rescheduled } from "./disruption.ts";
+import { rotatePassword } from "./rotate.ts";
+
+/** The time right before a request: monotonic, and by the service's clock. */
+export interface Later {
+  now: number;
+  serviceNow: number;
+  moment: Moment | undefined;
+}
+
+/**
+ * False if a write would wait for a window now. Since the plan the API server was asked, which may take seconds: a
+ * window has closed, or the list that showed the compute suspended has grown old.
+ */
+export function isStillAllowed(action: Action, planned: Observed, s: ReadonlyState, later: Later): boolean {
+  if (planned.kind !== "observed") return true;
+  const { secret } = planned;
+  const mayCut = later.moment?.closed === undefined;
+  const o = { ...planned, ...later, ...(secret === undefined ? {} : { secret: { ...secret, mayCut } }) };
+  if (action.kind === "rotate") return rotatePassword(o, s)?.kind === "rotate";
+  if (action.kind !== "patch") return true;
+  const changes = action.fields.map((field) => ({ field }));
+  return !changes.some(cutsConnections) || !holdsNow(changes, rescheduled(o, s), o);
+}
