@@ -1,4 +1,5 @@
-import { type Backoff, type Cancel, type Clock, delayOf, type Random } from "./clock.ts";
+import { type Backoff, type Clock, delayOf, type Random } from "./clock.ts";
+import { DueKeys } from "./due-keys.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 export interface WorkQueueOptions {
@@ -39,7 +40,7 @@ export class WorkQueue {
   readonly #options: WorkQueueOptions;
   /** Keys that wait for a worker, and since when. */
   readonly #ready: FairQueue<number, string>;
-  readonly #delayed = new Map<string, { due: number; cancel: Cancel }>();
+  readonly #delayed: DueKeys;
   readonly #running = new Set<string>();
   /** Keys that were added while they were handled. */
   readonly #dirty = new Set<string>();
@@ -60,6 +61,7 @@ export class WorkQueue {
     const { maxPerFlow: perFlow = Number.POSITIVE_INFINITY, maxPerTenant: perTenant = Number.POSITIVE_INFINITY } =
       options;
     this.#ready = new FairQueue({ perFlow, perTenant });
+    this.#delayed = new DueKeys(options.clock, (key) => this.add(key));
     this.#lastFinishedAt = options.clock.monotonic();
   }
 
@@ -71,7 +73,7 @@ export class WorkQueue {
   /** Enqueues the key now. */
   add(key: string): void {
     if (this.#closed) return;
-    this.#cancelDelay(key);
+    this.#delayed.delete(key);
     if (this.#running.has(key)) {
       this.#dirty.add(key);
       return;
@@ -91,11 +93,7 @@ export class WorkQueue {
     if (ms <= 0) return this.add(key);
     if (this.#closed || this.#ready.has(key) || this.#dirty.has(key)) return;
     const due = this.#options.clock.monotonic() + ms;
-    const before = this.#delayed.get(key);
-    if (before !== undefined && before.due <= due) return;
-    before?.cancel();
-    const cancel = this.#options.clock.after(ms, () => this.add(key));
-    this.#delayed.set(key, { due, cancel });
+    if (due < (this.#delayed.timeOf(key) ?? Number.POSITIVE_INFINITY)) this.#delayed.set(key, due);
   }
 
   /** Enqueues the key after a delay that grows with each call until `forget`, at least `leastMs`. */
@@ -155,7 +153,7 @@ export class WorkQueue {
   /** Ends the queue for good: drops all keys and timers, so nothing keeps the process alive or counts as waiting. */
   close(): void {
     this.#closed = true;
-    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
     this.#ready.clear();
   }
 
@@ -170,11 +168,6 @@ export class WorkQueue {
     this.#work = undefined;
     this.#stopping = false;
     drained?.();
-  }
-
-  #cancelDelay(key: string): void {
-    this.#delayed.get(key)?.cancel();
-    this.#delayed.delete(key);
   }
 
   /** Starts handlers in a microtask: `add` never runs a handler before it returns. */
