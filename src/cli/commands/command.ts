@@ -103,7 +103,7 @@ function agreedTo({ entries, branches = [] }: Plan): string {
   return JSON.stringify(agreed);
 }
 
-/** Only at a terminal, and not if the variable NO_COLOR is set (no-color.org). */
+/** True at a terminal, unless the variable NO_COLOR is set (no-color.org). */
 function inColour({ stdoutTerminal, env }: CliPorts): boolean {
   return stdoutTerminal && (env.NO_COLOR ?? "") === "";
 }

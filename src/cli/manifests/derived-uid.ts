@@ -11,7 +11,7 @@ export function derivedUID(namespace: string, name: string): string {
   );
 }
 
-/** Of a Branch: its branch bears it in a note that no call rewrites, so the uid itself says for which fleet it is. */
+/** The uid of a Branch, derived from the fleet too: the note at the service that carries it is never rewritten. */
 export function derivedBranchUID(fleet: string | undefined, namespace: string, name: string): string {
   return asUID(digest(`compute-operator.dev/Branch/${fleet ?? ""}/${namespace}/${name}`, 32));
 }
@@ -26,7 +26,7 @@ export function isDerivedIn(namespace: string, uid: string): boolean {
   return isDerivedUID(uid) && uid.slice(0, 13) === derivedUID(namespace, "").slice(0, 13);
 }
 
-/** In place of the uid that the API server will give: nothing at the service bears it yet. */
+/** A stand-in for the uid that the API server will give: no object at the service carries it. */
 export function uidToBe(derived: string): string {
   return `${derived.slice(0, 14)}4${derived.slice(15)}`;
 }

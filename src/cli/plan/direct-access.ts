@@ -5,7 +5,7 @@ import type { Project } from "./tracked.ts";
 /** A write is never aborted: it has a deadline of its own, and its outcome must be known. */
 export const uninterrupted = new AbortController().signal;
 
-/** One command uses the service alone: nothing waits for a turn, and the client respects the service's limits. */
+/** Access of a command, which runs alone: no gate and no reservation. The client respects the service's limits. */
 export function accessTo(project: Project, clock: Clock): ServiceAccess {
   const { client, listing } = project;
   const listed = listing?.kind === "listed" ? listing : undefined;

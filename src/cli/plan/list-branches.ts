@@ -4,8 +4,8 @@ import type { Clock } from "../../operator/runtime/clock.ts";
 import type { Project, TrackedCompute } from "./tracked.ts";
 
 /**
- * Lists the branches of a project: each time that `always` says so, else once for the command and only if a Compute
- * needs them: it gives a name, or an id that no endpoint of the project is on.
+ * Lists the branches of a project: with `always` at each call, else at most once for a command, and only for a Compute
+ * that names its branch or whose branch no listed endpoint is on.
  */
 export async function listBranches(
   project: Project,

@@ -1,7 +1,7 @@
 import type { Random } from "../clock.ts";
 import type { ServiceOptions } from "../options.ts";
 
-/** Options decide about how fast the service's time runs. */
+/** The options say how fast the service's time runs. */
 interface Scale {
   options: ServiceOptions;
 }

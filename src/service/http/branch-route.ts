@@ -12,7 +12,7 @@ export interface OnBranch extends Pick<Incoming, "context" | "params"> {
   branch: Branch;
 }
 
-/** A call on the branch of the path, for all callers that reach its project. */
+/** A route whose path names a branch. Every member of the project may call it. */
 export function branchRoute<Body, Query>(
   shape: Shape<Body, Query>,
   handle: (request: Request<Body, Query> & OnBranch) => Handled,

@@ -10,7 +10,7 @@ export interface ComputeFilter {
   branchId?: string;
   /** A part of the compute's id or name, or of the name or id of its branch. */
   search: string;
-  /** Parts of signatures: one of them at its beginning, or the other one in it, is as good. */
+  /** Parts of a signature: a name that begins with `fleet` or contains `key` is found too. */
   signature: { fleet: string; key: string };
   state: string;
   sort: string;

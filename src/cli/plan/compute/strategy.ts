@@ -38,13 +38,13 @@ export const computeStrategy: Strategy<TrackedCompute, Observed, Step, End, Outc
   carryOut,
 };
 
-/** Without a cluster no CRD is deleted. */
 /** No command writes Secrets. */
 const secrets = {
   recordedNow: () => Promise.resolve(undefined),
   readSoon: () => {},
   remove: () => Promise.resolve([]),
 };
+/** Without a cluster no CRD is deleted. */
 const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
 
 async function carryOut(

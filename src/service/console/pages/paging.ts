@@ -59,7 +59,7 @@ ${select("state", "State", state, list.states)} ${select("sort", "Sort", sort, l
 <button>Search</button></form>`;
 }
 
-/** The wanted rows of every list of the page, as a query with some of its values changed. */
+/** The query of a page with some values changed. Values that no list of the page reads are dropped. */
 export function keptQuery(query: Query, changed: Query = {}): string {
   const kept = Object.entries(query).filter(([name, value]) => isKept.test(name) && value !== "");
   return new URLSearchParams({ ...Object.fromEntries(kept), ...changed }).toString();
