@@ -100,7 +100,7 @@ export function branchKindOf(options: BranchKindOptions): BranchKind {
         : shown(object, { reason, message }, { requeue: after(shortlyMs) }),
     status: async (done, observed, { memory }) => {
       const { object, condition, events } = done;
-      // First, since the status may meet a newer version: what was done is told all the same.
+      // Events come first: the status patch may meet a newer version, and what was done is reported all the same.
       for (const event of events) options.event(object, event);
       if (condition.kind === "released") return done;
       const status = nextStatus(done, observed, memory, clock.now());

@@ -40,8 +40,8 @@ export function candidatesOf(o: Observation, write: Search): Endpoint[] {
 }
 
 /**
- * The candidate that `spec.adopt` names: a person decided. `branchPrimary` decides only where all are on the branch of
- * the spec: of one that the create may have made on another branch it says nothing.
+ * The candidate that `spec.adopt` names: a person decided. `branchPrimary` names one only where all candidates are on
+ * the branch of the spec.
  */
 export function chosenAmong(candidates: readonly Endpoint[], compute: Compute): Endpoint | undefined {
   const { adopt, type } = compute.spec;

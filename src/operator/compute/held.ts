@@ -7,14 +7,14 @@ import type { HeldStatus, ReadonlyState } from "./memory.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import { isAtRest, isProgress } from "./words/reasons.ts";
 
-// A status that says nothing but what is on the way is held back in memory: the next one replaces it, and a patch is
-// saved. It waits two seconds: where operations end within one, an edit costs one patch instead of two, a restart three
-// instead of five, and a create four instead of five. Where they take ten seconds, nothing is saved.
+// A status that only reports progress is held in memory for two seconds: the next one replaces it, which saves a patch.
+// Where operations end within a second, an edit costs one patch instead of two, a restart three instead of five, and a
+// create four instead of five. Where they take ten seconds, nothing is saved.
 
 /**
- * The wait of a held status, in milliseconds, where the one before shows the record of a create. Its end is the next
- * that it says, or a create would cost a fifth patch where its operations take up to a minute; longer ones are not
- * worth hiding the endpoint for.
+ * The wait of a held status, in milliseconds, where the status shown has the record of a create: the next status that
+ * is written is the final one, which saves a fifth patch of a create whose operations end within a minute. Longer ones
+ * are not worth hiding the endpoint for.
  */
 const recordedForMs = 60_000;
 
@@ -33,8 +33,8 @@ const neverHeld = [
 ] as const satisfies readonly (keyof ComputeStatus)[];
 
 /**
- * True if the status says nothing but what is on the way, and replaces nothing but rest, progress or no status.
- * `isHidden`: lists do not show all that was sent.
+ * True if the status only reports progress, and replaces rest, progress or no status. `isHidden`: lists do not show all
+ * that was sent.
  */
 export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, isHidden: boolean): boolean {
   const { spec, status: before } = compute;
@@ -49,8 +49,8 @@ export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, i
 }
 
 /**
- * Time at which a status that is held back is due: where nothing of it is shown yet, not before the result of the write
- * under way is expected. A status that says what was on the way before is not left standing for so long.
+ * Time at which a held status is written: not before the expected result of the write, unless the status shown reports
+ * progress of an earlier write, which it replaces sooner.
  */
 export function heldUntil(
   { held, requeue: { resultAt = Number.NEGATIVE_INFINITY } }: ReadonlyState,
@@ -65,7 +65,7 @@ export function heldUntil(
   return isProgress(reason) && !isRecorded ? dueAt : Math.max(resultAt, dueAt);
 }
 
-/** An outcome with what an earlier one said that is not written yet. `isSeen`: whether the endpoint is seen again. */
+/** An outcome joined with an earlier one that is not written yet. `isSeen`: the endpoint is seen again. */
 export function withHeld(outcome: Outcome, held: HeldStatus | undefined, isSeen: boolean): Outcome {
   if (held === undefined) return outcome;
   const { condition, effect } = outcome;
@@ -80,7 +80,7 @@ function isAbout(compute: Compute, { generation }: HeldStatus): boolean {
   return generation === generationOf(compute);
 }
 
-/** At a service that lists no operations, nothing else says what there were. */
+/** Keeps the operations of the answer, for a service that lists none. */
 function withOperations(effect: Effect, held: Effect): Effect {
   const isEnd = effect.kind === "settled" && held.kind === "accepted";
   return isEnd ? { ...effect, operations: held.operations } : effect;

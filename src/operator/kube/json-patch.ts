@@ -62,7 +62,7 @@ export class GuardedPatch {
     return this;
   }
 
-  /** The version must match, because the list may have become another, and caches keep no names of others in it. */
+  /** The version must match: the list may have changed, and caches do not keep the names of other finalizers. */
   addFinalizer(name: string): this {
     if (this.#finalizers?.includes(name)) return this;
     this.#testVersion = true;

@@ -92,7 +92,7 @@ function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): Br
   return { kind: "write", write: { op: "create", name, body, end: wanted.end } };
 }
 
-/** `id` is undefined for the project's default branch, which the service takes without being told. */
+/** `id` is undefined for the project's default branch, which the service takes where none is named. */
 export function parentOf({ object, listing }: Pick<Observation, "object" | "listing">) {
   const { branchID, branchName } = object.spec.parent ?? {};
   if (branchID !== undefined) {

@@ -49,7 +49,7 @@ export async function deleteEndpoint(
 
 /**
  * True if an endpoint still bears our signature; if not, the next plan needs a newer list. Asked right before a DELETE,
- * which the service knows no condition for: another cluster of the fleet may have signed the endpoint since the list.
+ * because the service has no conditional one: another cluster of the fleet may have signed the endpoint since the list.
  */
 export async function stillBears(
   signature: string,
@@ -59,7 +59,7 @@ export async function stillBears(
   { client }: Pick<ServiceAccess, "client">,
 ): Promise<boolean | Failure> {
   const answer = await client.getEndpoint(projectID, endpointID, signal);
-  // A deletion of what is gone is answered with 404, as one of what is here would be.
+  // The DELETE of an endpoint that is gone is answered with 404 and does no harm.
   if (answer.kind === "notFound") return true;
   if (answer.kind !== "ok") return answer;
   const { name = signature } = answer.value;
