@@ -78,7 +78,7 @@ export async function bind(
     }
     case "bound": {
       const { event, left = [], isStored } = binding;
-      if (isStored !== undefined) memory.passwordRead(isStored);
+      if (isStored !== undefined) memory.passwordRead(isStored, turn);
       const events = [...outcome.events, ...(event === undefined ? [] : [event]), ...left];
       // A rotation that waited for this reading is planned now.
       const requeue = isStored !== undefined && turn?.reveals === true ? atOnce : outcome.requeue;

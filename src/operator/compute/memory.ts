@@ -1,4 +1,4 @@
-import type { AnsweredReset } from "../connection-secret/rotation.ts";
+import type { AnsweredReset, CarriedOut } from "../connection-secret/rotation.ts";
 import type { Difference } from "../fields/compare.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
@@ -56,6 +56,8 @@ export interface ComputeMemory {
   handled: { restartedAt?: string };
   /** Knowledge of this term about the password in the connection Secret. */
   password?: RememberedPassword | undefined;
+  /** The last rotation that this term carried out. */
+  rotated?: CarriedOut;
   /** The reconcile that a person requested and that lists since are for. */
   asked?: string | undefined;
   /** A status that is not written yet. */

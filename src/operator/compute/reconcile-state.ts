@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
-import type { AnsweredReset } from "../connection-secret/rotation.ts";
+import type { AnsweredReset, Turn } from "../connection-secret/rotation.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { begun } from "../life/begin.ts";
 import type { Due } from "../life/due.ts";
@@ -187,9 +187,10 @@ export class ReconcileState {
     this.#known.password = { state: "doubted", reset };
   }
 
-  /** The Secret holds what the service shows; false: the service shows no password. */
-  passwordRead(isStored: boolean): void {
+  /** The Secret holds what the service shows; false: the service shows no password. `turn`: a reset of it is over. */
+  passwordRead(isStored: boolean, turn: Turn | undefined): void {
     const { isUnanswered = false } = this.#known.password ?? {};
+    if (turn?.reset !== undefined) this.#known.rotated = { request: turn.reset.request, at: turn.now };
     this.#known.password = isStored ? { state: "known" } : { state: "unstored", isUnanswered };
   }
 

@@ -215,7 +215,8 @@ export class ConnectionSecrets {
     if (existing !== undefined && intact && !due && !isForced) {
       const before = recordIn(existing, wanted);
       const isMissing = turn !== undefined && before?.rotatedAt === undefined;
-      if (isMissing) await recordPassword(existing, recordAfter(wanted, before, false, turn), this.#options.cluster);
+      if (isMissing && readings.mayRecord(uid))
+        await recordPassword(existing, recordAfter(wanted, before, false, turn), this.#options.cluster);
       return bound;
     }
     // A mere check keeps the Secret as it stands where the service cannot be asked.

@@ -94,26 +94,39 @@ export function annotationsOf({ rotatedAt, handled }: Rotated): Record<string, s
 }
 
 /** The time at which the password is due by its age; `undefined`: never. */
-export function nextRotationAt({ rotation }: Wanted, { rotatedAt }: PasswordRecord): number | undefined {
+export function nextRotationAt(
+  { rotation }: Wanted,
+  { rotatedAt }: Pick<PasswordRecord, "rotatedAt">,
+): number | undefined {
   if (rotation === undefined || rotatedAt === undefined) return undefined;
   return rotatedAt + millisecondsOf(rotation.every);
 }
 
+/** A rotation that this term carried out: its request, and the service's time in milliseconds since the epoch. */
+export interface CarriedOut {
+  request: string | undefined;
+  at: number;
+}
+
 /**
  * The rotation that is due. `requested`: the value of `passwordRotationAt`; `now`: by the service's clock. A request
- * outranks the age, because it waits for no window.
+ * outranks the age, because it waits for no window. `last`: a rotation of this term counts as well as the record, which
+ * others may take away or put back each time that it is written.
  */
 export function dueRotation(
   wanted: Wanted,
   record: PasswordRecord,
   requested: string | undefined,
   now: number,
+  last?: CarriedOut,
 ): DueRotation | undefined {
   if (record.rotatedAt === undefined) return undefined;
   const role = rolesOf(wanted).find((each) => wanted.roles === undefined || each !== record.role);
   if (role === undefined) return undefined;
-  if (requested !== undefined && requested !== record.handled) return { role, request: requested };
-  const dueAt = nextRotationAt(wanted, record) ?? Number.POSITIVE_INFINITY;
+  const isHandled = requested === record.handled || requested === last?.request;
+  if (requested !== undefined && !isHandled) return { role, request: requested };
+  const rotatedAt = Math.max(record.rotatedAt, last?.at ?? 0);
+  const dueAt = nextRotationAt(wanted, { rotatedAt }) ?? Number.POSITIVE_INFINITY;
   return now >= dueAt ? { role, request: undefined } : undefined;
 }
 

@@ -22,7 +22,7 @@ export async function resetPassword(action: Rotate, context: ExecuteContext, acc
   const { endpointID, branchID, role, request, now } = action;
   const wanted = compute.spec.connectionSecret;
   const record = await secrets.recordedNow(compute);
-  const due = wanted && record && dueRotation(wanted, record, annotations.passwordRotationAt, now);
+  const due = wanted && record && dueRotation(wanted, record, annotations.passwordRotationAt, now, state.known.rotated);
   // The cache is older than the Secret.
   if (due === undefined || due.role !== role || due.request !== request) {
     return unchanged(compute, { requeue: after(soonMs) });

@@ -12,13 +12,16 @@ import type { PlanRule } from "./action.ts";
  *   one   | doubted   | nothing is sent before the password was read
  *   one   | unstored  | that role is reset; after a reset without an answer at once: nothing else shows the password
  */
-export const rotatePassword: PlanRule = ({ compute, annotations, links, secret, serviceNow: now }, { password }) => {
+export const rotatePassword: PlanRule = (
+  { compute, annotations, links, secret, serviceNow: now },
+  { password, rotated },
+) => {
   const wanted = compute.spec.connectionSecret;
   if (links.link === undefined || wanted === undefined || secret === undefined) return undefined;
   const { endpoint, proof } = links.link;
   if (endpoint.type !== "read_write") return undefined;
   if (password?.reset !== undefined && isStillFor(password.reset, wanted, endpoint)) return undefined;
-  const due = dueRotation(wanted, secret.record, annotations.passwordRotationAt, now);
+  const due = dueRotation(wanted, secret.record, annotations.passwordRotationAt, now, rotated);
   if (due === undefined) return undefined;
   const { state = "doubted", isUnanswered = false } = password ?? {};
   if (wanted.roles === undefined && state === "doubted") return undefined;
