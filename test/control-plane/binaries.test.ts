@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../support/guardian.ts";
-import { type BinaryName, type BinarySource, binaryNames, cacheDirectory, findBinaries } from "./binaries.ts";
+import { cacheDirectory, findBinaries } from "./binaries.ts";
+import { type BinaryName, type BinarySource, binaryNames } from "./binary.ts";
 
 let home: ReturnType<typeof temporaryDirectory>;
 beforeEach(() => {

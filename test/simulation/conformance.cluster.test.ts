@@ -6,8 +6,9 @@ import { type ControlPlane, startControlPlane } from "../control-plane/control-p
 import { kubeconfig } from "../control-plane/shared-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
+import { type Bench } from "./conformance/host.ts";
 import { type Cluster, post } from "./conformance/kube.ts";
-import { type Bench, conformance } from "./conformance/suite.ts";
+import { conformance } from "./conformance/suite.ts";
 import { installWidgets, type Widgets } from "./conformance/widget.ts";
 
 /** A control plane of its own, since forgetting history disturbs everybody else on it. */

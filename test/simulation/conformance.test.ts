@@ -3,8 +3,9 @@ import { parse } from "yaml";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { ApiServer } from "./api-server/server.ts";
 import { InMemoryClusterTransport } from "./api-server/transport.ts";
+import { type Bench } from "./conformance/host.ts";
 import { type Cluster, post } from "./conformance/kube.ts";
-import { type Bench, conformance } from "./conformance/suite.ts";
+import { conformance } from "./conformance/suite.ts";
 import { installWidgets } from "./conformance/widget.ts";
 import { seededRandom } from "./random.ts";
 

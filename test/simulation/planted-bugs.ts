@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "./api-server/objects.ts";
 import type { Timed } from "./world/actions.ts";
 import { noFaults } from "./world/fault-plan.ts";
 import type { SimProcess } from "./world/process.ts";
-import type { Script } from "./world/script.ts";
+import type { Script } from "./world/run-script.ts";
 import type { Plant } from "./world/world.ts";
 
 // Mistakes that an operator could make, made for it at its ports: the product itself carries no switch for them.

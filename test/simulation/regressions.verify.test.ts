@@ -4,7 +4,8 @@ import type { Action, Timed } from "./world/actions.ts";
 import { noFaults } from "./world/fault-plan.ts";
 import type { Violation } from "./world/records.ts";
 import { play, type RunOptions } from "./world/run.ts";
-import { branchlessScriptOf, evenScriptOf, plainScriptOf, type Script } from "./world/script.ts";
+import { type Script } from "./world/run-script.ts";
+import { branchlessScriptOf, evenScriptOf, plainScriptOf } from "./world/script.ts";
 
 // What the simulation once found, as the shortest histories that showed it.
 

@@ -2,18 +2,9 @@ import { after, type Fields, type Kind, template, units } from "./manifest.ts";
 import { observeBranchRows, observeRows } from "./observe-rows.ts";
 import { printableBranchRows, printableRows } from "./printable-rows.ts";
 import { rotationRows } from "./rotation-rows.ts";
+import type { RuleCase } from "./rule-case.ts";
 import { scheduleCelCases, spanCases } from "./schedule-rows.ts";
 import { secretRows } from "./secret-rows.ts";
-
-/** A way in which a manifest is refused, and one like it that passes. */
-export interface RuleCase {
-  readonly kind: Kind;
-  readonly rule: string;
-  readonly refused: Fields;
-  /** Part of the API server's answer: it names what is allowed. */
-  readonly message: string | RegExp;
-  readonly passes: Fields;
-}
 
 const sizes = /supported values: "0.25", "0.5", "1", .*"16", "18", .*"56"/;
 

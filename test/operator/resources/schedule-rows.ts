@@ -1,5 +1,5 @@
 import { type Fields, type Kind, template } from "./manifest.ts";
-import type { RuleCase } from "./rule-cases.ts";
+import type { RuleCase } from "./rule-case.ts";
 
 type Row = readonly [rule: string, refused: Fields, message: string, passes: Fields];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, patch, post, put } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 export function builtInsConform(host: Host): void {
   describe("built-in kinds", () => {

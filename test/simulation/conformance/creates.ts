@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, get, post, textAt } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 export function createsConform(host: Host): void {
   describe("creating", () => {

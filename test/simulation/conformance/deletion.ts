@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, get, patch, post, remove, textAt } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 const hold = "example.dev/hold";
 

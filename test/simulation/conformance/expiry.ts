@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Host } from "./host.ts";
 import { at, type Cluster, get, post, remove, textAt, Watching } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 export function expiryConforms(host: Host): void {
   describe("forgotten history", () => {

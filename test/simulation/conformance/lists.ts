@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, type Cluster, get, itemsOf, namesOf, post, remove, textAt } from "./kube.ts";
-import type { Host } from "./suite.ts";
 import type { Widgets } from "./widget.ts";
 
 export function listsConform(host: Host): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, get, patch, post } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 export function patchesConform(host: Host): void {
   describe("JSON Patch", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, patch, post } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 export function statusesConform(host: Host): void {
   describe("the status subresource", () => {

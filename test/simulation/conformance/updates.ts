@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Host } from "./host.ts";
 import { at, patch, post, put, textAt } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 export function updatesConform(host: Host): void {
   describe("PUT", () => {

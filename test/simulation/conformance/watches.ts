@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isNewer } from "../../../src/operator/kube/store.ts";
+import type { Host } from "./host.ts";
 import { at, type Cluster, get, patch, post, remove, textAt, Watching } from "./kube.ts";
-import type { Host } from "./suite.ts";
 
 const hold = "example.dev/hold";
 

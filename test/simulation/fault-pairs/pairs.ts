@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Shard } from "../../support/flags.ts";
 import { crashPointsAt, type Effect, type Fault, type FaultAt, faults } from "../world/crash-point.ts";
 import { play } from "../world/run.ts";
+import type { Script } from "../world/run-script.ts";
 import { scenarios } from "../world/scenarios.ts";
-import type { Script } from "../world/script.ts";
 
 // Every scenario is played with one fault at each of its requests, and with a second fault at each request after that.
 // The first fault changes which requests follow, so the requests of the second are counted in the run with the first.

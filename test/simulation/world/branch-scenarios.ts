@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
-import type { Script } from "./script.ts";
+import type { Script } from "./run-script.ts";
 import { branchesOf, projects } from "./service-seed.ts";
 
 /** The share of runs with Branches. */

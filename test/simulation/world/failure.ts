@@ -1,6 +1,6 @@
 import { inWords } from "./actions.ts";
 import type { RunResult } from "./run.ts";
-import type { Script } from "./script.ts";
+import type { Script } from "./run-script.ts";
 
 /** A failure for a person: what was broken, the line that replays it, and what led there. */
 export function describeFailure(script: Script, { violations, history }: RunResult): string {

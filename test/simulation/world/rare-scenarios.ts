@@ -3,7 +3,7 @@ import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults } from "./fault-plan.ts";
-import type { Script } from "./script.ts";
+import type { Script } from "./run-script.ts";
 import { branchesOf, projects } from "./service-seed.ts";
 
 /** Something that affects some runs only, each with its own random numbers, so that it changes only what it adds. */

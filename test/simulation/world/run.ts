@@ -11,7 +11,7 @@ import { complaints, isUndecidable, isYetToStall, type Scene } from "./judge.ts"
 import { observerComplaints } from "./observers.ts";
 import { perform } from "./perform.ts";
 import { type Violation } from "./records.ts";
-import type { Script } from "./script.ts";
+import type { Script } from "./run-script.ts";
 import type { ServiceHost } from "./service-host.ts";
 import { untrueConnections, untruths } from "./status-checker.ts";
 import { serviceURL } from "./workload.ts";

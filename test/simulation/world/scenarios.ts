@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api-server/objects.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults } from "./fault-plan.ts";
-import type { Script } from "./script.ts";
+import type { Script } from "./run-script.ts";
 
 const project = "shiny-wind-000001";
 

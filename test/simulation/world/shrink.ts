@@ -1,6 +1,6 @@
 import { noFaults, type Rates } from "./fault-plan.ts";
 import { play, type RunOptions, type RunResult } from "./run.ts";
-import type { Script } from "./script.ts";
+import type { Script } from "./run-script.ts";
 
 /** A script that still breaks the same promise, with less in it. */
 export interface Shrunk {

@@ -1,12 +1,9 @@
 import type { KubeObject } from "../../../simulation/api-server/objects.ts";
-import type { HealthWorld, Row } from "../world.ts";
+import type { Row } from "../world.ts";
 import { branchPlays } from "./branch.ts";
 import { computePlays } from "./compute.ts";
 import { connectionPlays } from "./connection.ts";
 import { poolPlays } from "./pool.ts";
-
-/** Brings objects into the states that it is about, and records each as a row. */
-export type Play = () => Promise<HealthWorld>;
 
 export interface Played {
   rows: readonly Row[];

@@ -1,6 +1,6 @@
 import { refusal } from "../answers.ts";
 import { HealthWorld } from "../world.ts";
-import type { Play } from "./all.ts";
+import type { Play } from "./play.ts";
 
 const branches = "/projects/shop/branches";
 const ours = {

@@ -1,6 +1,6 @@
 import { refusal } from "../answers.ts";
 import { endpoints, HealthWorld } from "../world.ts";
-import type { Play } from "./all.ts";
+import type { Play } from "./play.ts";
 
 const branch = { preview: "br-preview", staging: "br-staging" };
 

@@ -3,7 +3,7 @@ import { goodKey, project } from "../../../integration/support/seeded-service.ts
 import { refusal } from "../answers.ts";
 import type { Kind } from "../view.ts";
 import { HealthWorld } from "../world.ts";
-import type { Play } from "./all.ts";
+import type { Play } from "./play.ts";
 
 /** The same for both kinds of connection. */
 const connections = ["ServiceConnection", "ClusterServiceConnection"] as const satisfies readonly Kind[];

@@ -3,7 +3,7 @@ import { Refusal } from "../../../simulation/api-server/refusal.ts";
 import type { ApiServer } from "../../../simulation/api-server/server.ts";
 import type { ApiFront } from "../../../simulation/api-server/transport.ts";
 import { endpoints, HealthWorld } from "../world.ts";
-import type { Play } from "./all.ts";
+import type { Play } from "./play.ts";
 
 const template = {
   projectID: "shop",
