@@ -108,7 +108,7 @@ export const explanations: readonly Explanation[] = [
   },
   {
     reasons: ["MovedOutside"],
-    meaning: "somebody moved the endpoint to another branch, as a restore does; it stays there",
+    meaning: "the endpoint was moved to another branch outside the operator, as by a restore; it stays there",
     todo: "name that branch in the spec, or set `branchDrift: Correct`",
   },
   {

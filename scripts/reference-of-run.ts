@@ -134,7 +134,7 @@ const asOfCompute = "False | as of a Compute";
 const branchReasonTexts: Record<BranchReason, string> = {
   Available: "True | the branch is as declared and can be used",
   Observed: "True | `managementPolicy: Observe`: the branch is shown, and nothing is written to the service",
-  Drifted: "True | somebody renamed it, or changed its end, at the service: that is kept",
+  Drifted: "True | its name or end was changed at the service, and is kept",
   Creating: "False | the service makes or prepares it",
   Updating: "False | a change is in progress",
   Resetting: "False | a reset is in progress, or its outcome is looked for",

@@ -69,7 +69,7 @@ export async function walk(screen: Screen, stage: Stage, samples: Samples): Prom
       const path = `/projects/${project}/endpoints/${await steps.endpointID(name)}`;
       const body = { endpoint: { autoscaling_limit_min_cu: 8, autoscaling_limit_max_cu: 8 } };
       const status = await steps.callService("PATCH", path, body);
-      screen.note(`Somebody else: PATCH ${path} ${JSON.stringify(body)}, answered ${status}.`);
+      screen.note(`Outside the operator: PATCH ${path} ${JSON.stringify(body)}, answered ${status}.`);
       const correction = eventually("the operator to find it", () => stage.counter.writes[0], { timeoutMs: 90_000 });
       await screen.waiting("until the next list, at most 30 s", correction);
       await steps.wait([`compute/${name}`, "--for=condition=Ready", ...inShop]);
@@ -109,7 +109,7 @@ async function useDatabase(steps: Steps): Promise<void> {
   await steps.step("Sleep and wake", "A client that connects to an idle compute starts it.", async () => {
     const path = `/projects/${project}/endpoints/${await steps.endpointID(primary)}`;
     steps.screen.note(
-      `Somebody: POST ${path}/suspend, answered ${await steps.callService("POST", `${path}/suspend`)}.`,
+      `At the service: POST ${path}/suspend, answered ${await steps.callService("POST", `${path}/suspend`)}.`,
     );
     await steps.run(["annotate", "compute", primary, "compute-operator.dev/reconcileRequestedAt=now", ...inShop]);
     await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.state}=Idle", ...inShop]);

@@ -29,10 +29,15 @@ it("every manifest and every kubectl command of the README works as it stands, i
   const inline = [...readFileSync("README.md", "utf8").matchAll(/`(kubectl (?:scale|explain) [^`]+)`/g)].map(
     ([, text = ""]) => text,
   );
+  const uris: string[] = [];
   for (const command of [...commandsOf("README.md"), ...inline]) {
     const [program, ...args] = wordsOf(command);
     if (program === "kubectl") await kubectl(args, cluster);
+    // What a client connects with; that psql takes such a URI is another test's.
+    const [, asked = ""] = /^psql "\$\(kubectl (.*) \| base64 -d\)"/.exec(command) ?? [];
+    if (asked !== "") uris.push(Buffer.from(await kubectl(wordsOf(asked), cluster), "base64").toString());
   }
+  expect(uris).toEqual([expect.stringMatching(/^postgresql:\/\/neondb_owner:.+@ep-/)]);
   expect(
     await kubectl(["get", "compute", "shop-primary", "-n", "shop", "-o", "jsonpath={.status.restartedAt}"], cluster),
   ).toBe("monday");

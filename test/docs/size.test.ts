@@ -42,5 +42,5 @@ it("the README names the size of a CU, all five kinds, and a client that connect
   const kinds = ["Compute", "ComputePool", "Branch", "ServiceConnection", "ClusterServiceConnection"];
   const drawn = readFileSync("docs/images/architecture.svg", "utf8");
   expect(kinds.filter((kind) => !text.includes(`\`${kind}\``) || !drawn.includes(kind))).toEqual([]);
-  expect(text).toMatch(/^psql "\$DATABASE_URL"/m);
+  expect(text).toMatch(/^psql "\$\(kubectl get secret /m);
 });

@@ -61,7 +61,7 @@ it("a relist that began before our own writes and ends after them undoes none of
 
   expect(sizesSent(world)).toEqual([1, 4]);
   expect(world.events("DriftCorrected")).toEqual([
-    "Corrected computeUnits.min (was 2, now 1), computeUnits.max (was 2, now 1), which somebody had changed at the service.",
+    expect.stringContaining("computeUnits.min (was 2, now 1), computeUnits.max (was 2, now 1)"),
   ]);
   expect(world.endpoint(id)).toMatchObject({ autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 });
   expect(world.compute(0).status).toMatchObject({ appliedGeneration: 2, size: "4 CU" });

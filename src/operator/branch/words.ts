@@ -14,7 +14,7 @@ export const ends = {
   ignored: (id: string) =>
     `The service accepted the end of branch ${id} and does not show it, so the branch does not end automatically; the operator retries with backoff, at most hourly. Ask the service's support whether the account may use expires_at, or set expiry.never.`,
   drifted: (theirs: string | undefined, ours: string | undefined) =>
-    `Somebody changed the end of the branch at the service to ${theirs ?? "never"}, where it was ${ours ?? "never"}. That is kept until spec.expiry changes.`,
+    `The end of the branch was changed at the service from ${ours ?? "never"} to ${theirs ?? "never"}. The new end is kept until spec.expiry changes.`,
   late: (end: string) =>
     `The lease of the branch ends at ${end} and could not be renewed. Put right what its conditions say, or the service deletes the branch with its data.`,
 };
@@ -32,7 +32,7 @@ export const creating = {
 
 export const available = (name: string, id: string) => `Branch ${name} (${id}) is ready.`;
 export const renamed = (theirs: string, ours: string) =>
-  `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`;
+  `The branch was renamed at the service from "${ours}" to "${theirs}", and keeps that name.`;
 export const protectedOtherwise = (theirs: boolean) =>
   `The service shows the branch as ${theirs ? "protected" : "not protected"}, and spec.protected says otherwise.`;
 export const initialising = (state: string, id: string) => `The service prepares branch ${id} (${state}).`;

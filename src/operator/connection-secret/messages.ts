@@ -18,7 +18,7 @@ export const secretForbidden = {
 
 /** The same for a namespace that there is not: nobody learns which namespaces exist. */
 export const secretNotAllowed = (namespace: string, label: string): string =>
-  `Namespace "${namespace}" does not take the Secret that spec.connectionSecret names: it has no label ${label}. Ask somebody with the right to set it (kubectl label namespace ${namespace} ${label}=yes), or remove spec.connectionSecret.namespace.`;
+  `Namespace "${namespace}" does not take the Secret that spec.connectionSecret names: it has no label ${label}. Ask an administrator to set it (kubectl label namespace ${namespace} ${label}=yes), or remove spec.connectionSecret.namespace.`;
 
 const whyLeft = {
   agreement: "that namespace does not agree to it any more",

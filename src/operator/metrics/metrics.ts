@@ -119,7 +119,7 @@ function metricsOfFleet({ counter, gauge }: Makers) {
     branchLeasesLate: gauge("branch_leases_late", "Branches whose lease is in its last quarter and not renewed.", []),
     branchNamesEnding: gauge(
       "branch_names_ending",
-      "Branches whose name a branch of somebody else has that ends within a day.",
+      "Branches whose name is taken by another owner's branch that ends within a day.",
       [],
     ),
     branchDeletesHeld: gauge(

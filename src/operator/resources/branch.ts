@@ -241,7 +241,7 @@ export const branchStatus = z.object({
   logicalSize: optionalInteger("Size of its data in bytes, as the service counts it."),
   proof: proof.optional().describe("The proof that the branch is this object's own, or was adopted."),
   pendingWrite: pendingWrite.optional().describe("The record of a reset whose outcome may not be known."),
-  takenUntil: optionalText("When the branch of somebody else that has this object's branch name ends (RFC 3339)."),
+  takenUntil: optionalText("When another owner's branch that has this object's branch name ends (RFC 3339)."),
   gone: gone.optional().describe("The branch that was last proved gone; nothing is made in its place automatically."),
   deletionPolicy: optionalText("The policy in force when this object is deleted."),
   observedThrough: optionalText("A fingerprint of the base URL and key with which the branch was last seen."),

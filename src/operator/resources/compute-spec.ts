@@ -106,7 +106,7 @@ export const commonFields = {
     .enum(["Correct", "Report"])
     .optional()
     .describe(
-      "What to do when somebody moves the endpoint to another branch, as a restore does. Report, also if left out: it stays there, with the reason MovedOutside. Correct: it is moved back. With driftPolicy: Report it stays in any case, and is drift like any other.",
+      "What to do when the endpoint is moved to another branch outside the operator, as by a restore. Report, also if left out: it stays there, with the reason MovedOutside. Correct: it is moved back. With driftPolicy: Report it stays in any case, and is drift like any other.",
     ),
   schedule: schedule.optional(),
   disruption: disruption

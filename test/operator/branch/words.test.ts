@@ -20,9 +20,9 @@ describe("a message names each thing in its place:", () => {
   test.each([
     ["an end that is over", ends.past("THEN", "br-one"), /at \(THEN\) is in the past, .* branch br-one keeps/],
     ["an end that is ignored", ends.ignored("br-one"), /the end of branch br-one and/],
-    ["an end that was changed", ends.drifted("THEIRS", "OURS"), /to THEIRS, where it was OURS\./],
-    ["an end that was taken away", ends.drifted(undefined, "OURS"), /to never, where it was OURS\./],
-    ["an end that was given", ends.drifted("THEIRS", undefined), /to THEIRS, where it was never\./],
+    ["an end that was changed", ends.drifted("THEIRS", "OURS"), /from OURS to THEIRS\./],
+    ["an end that was taken away", ends.drifted(undefined, "OURS"), /from OURS to never\./],
+    ["an end that was given", ends.drifted("THEIRS", undefined), /from never to THEIRS\./],
     ["a lease that ends", ends.late("THEN"), /ends at THEN and/],
     ["an end before the create", creating.expired("THEN"), /at \(THEN\) is in the past, so no branch is created/],
     [
@@ -31,7 +31,7 @@ describe("a message names each thing in its place:", () => {
       /Project PROJECT has no branch PARENT, .*; retried automatically\.$/,
     ],
     ["a branch that can be used", available("NAME", "br-one"), /^Branch NAME \(br-one\) is ready\.$/],
-    ["a new name", renamed("THEIRS", "OURS"), /to "THEIRS", where it was "OURS"/],
+    ["a new name", renamed("THEIRS", "OURS"), /from "OURS" to "THEIRS"/],
     ["a branch that is protected", protectedOtherwise(true), /as protected, /],
     ["a branch that is not", protectedOtherwise(false), /as not protected, /],
     [

@@ -51,7 +51,7 @@ export const hiddenDeprecated = (fields: string): string =>
   `The service does not show ${fields}, which is deprecated there: remove it from the spec.`;
 
 export const movedOutside = (theirs: string, ours: string, endpointID: string): string =>
-  `Somebody moved endpoint ${endpointID} to branch ${theirs}, where it stays; the spec says ${ours}. Set the branch of the spec to ${theirs}, or spec.branchDrift to Correct to have it moved back.`;
+  `Endpoint ${endpointID} was moved to branch ${theirs} outside the operator and stays there; the spec says ${ours}. Set the branch of the spec to ${theirs}, or spec.branchDrift to Correct to have it moved back.`;
 
 const progressTexts: Readonly<Record<Progress, (endpointID: string) => string>> = {
   Creating: (endpointID) => `Endpoint ${endpointID} was created. The service is starting it.`,

@@ -21,7 +21,7 @@ export const restarted = (endpointID: string): string => `Restarted endpoint ${e
 
 export const driftCorrected = (corrected: readonly { field: string; ours: string; theirs: string }[]): string => {
   const fields = corrected.map(({ field, ours, theirs }) => `${field} (was ${theirs}, now ${ours})`).join(", ");
-  return `Corrected ${fields}, which somebody had changed at the service.`;
+  return `Corrected ${fields}, changed at the service outside the operator.`;
 };
 
 /** A connection Secret that outlives its Compute, as after `kubectl delete --cascade=orphan`. */

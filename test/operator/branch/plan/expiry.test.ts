@@ -261,12 +261,12 @@ describe("the renewal of a lease", () => {
 describe("an end at the service that is not the applied one", () => {
   const applied = (expiry: object, ms: number | undefined, fields: BranchFields = {}) =>
     lasting(expiry, { ...fields, status: { appliedEnd: ms === undefined ? undefined : inMs(ms), ...fields.status } });
-  const drifts = shows("Drifted", "Somebody changed the end of the branch");
+  const drifts = shows("Drifted", "The end of the branch was changed");
 
   test.each([
     ["a later end", applied({ after: "72h" }, hour), 2 * hour, drifts],
-    ["no end", applied({ after: "72h" }, hour), undefined, shows("Drifted", `to never, where it was ${inMs(hour)}`)],
-    ["an end where there was none", applied({ never: true }, undefined), hour, shows("Drifted", "where it was never")],
+    ["no end", applied({ after: "72h" }, hour), undefined, shows("Drifted", `from ${inMs(hour)} to never`)],
+    ["an end where there was none", applied({ never: true }, undefined), hour, shows("Drifted", "from never to")],
     ["another time", applied({ at: inMs(2 * hour) }, 2 * hour), hour, drifts],
     ["an end far before an interval's", applied({ after: "72h" }, 71 * hour), 70 * hour, drifts],
     [

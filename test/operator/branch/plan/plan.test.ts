@@ -338,8 +338,7 @@ describe("the owned Compute", () => {
 describe("a branch that is as declared", () => {
   const adopted = (spec: object, by = "adopted") =>
     mine({ spec: { adopt: { branchID: "br-one" }, ...spec }, status: { proof: proofOf(by) } });
-  const renamed = (theirs: string, ours: string) =>
-    shows("Drifted", `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`);
+  const renamed = (theirs: string, ours: string) => shows("Drifted", `from "${ours}" to "${theirs}"`);
 
   test.each([
     ["init", shows("Creating", "The service prepares branch br-one (init).")],
