@@ -27,6 +27,9 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
       context.store.usageHours.add(endpoint.projectId, { hour, ...part, peak: 0 });
     }
     for (const part of unbookedQuarters(context, endpoint, at)) context.store.quarters.add(endpoint.id, part);
+    for (const { index: day, computeMs } of partsOf(context, endpoint, at, dayMs)) {
+      context.store.days.add(endpoint.id, day, computeMs);
+    }
   }
   notePeak(context, endpoint, at);
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
@@ -48,6 +51,19 @@ function notePeak({ store }: ServiceContext, endpoint: StoredEndpoint, at: numbe
 }
 
 const hourMs = 3_600_000;
+
+const dayMs = 24 * hourMs;
+
+/** The first day of a time's week, Monday in UTC, counted from the epoch: that was a Thursday. */
+export function weekOf(at: number): number {
+  const today = dayOf(at);
+  return today - ((today + 3) % 7);
+}
+
+/** The days between the epoch and a time. */
+export function dayOf(at: number): number {
+  return Math.floor(at / dayMs);
+}
 
 /** The hours between the epoch and a time. */
 export function hourOf(at: number): number {
@@ -142,13 +158,30 @@ export function usageByHour(context: ServiceContext, project: Project, hours: nu
   });
 }
 
-/** The compute time of some owners' projects since the beginning of some hours, in seconds. */
+/** The compute time since a day that is not recorded yet, in milliseconds, of each running compute of some owners. */
+export function unbookedSince(
+  context: ServiceContext,
+  owners: readonly Owner[],
+  day: number,
+  at: number,
+): Record<string, number> {
+  const running = context.store.endpoints.meteredOf(owners);
+  return Object.fromEntries(
+    running.map((endpoint) => {
+      const parts = partsOf(context, endpoint, at, dayMs, day);
+      return [endpoint.id, parts.reduce((sum, { computeMs }) => sum + computeMs, 0)];
+    }),
+  );
+}
+
+/** The compute time of some owners' projects since the beginning of some days, in seconds. */
 export function computeSecondsSince(
   context: ServiceContext,
   owners: readonly Owner[],
-  hours: readonly number[],
+  days: readonly number[],
   at: number,
 ): number[] {
+  const hours = days.map((day) => day * 24);
   const running = context.store.endpoints.meteredOf(owners);
   const parts = running.flatMap((endpoint) => partsOf(context, endpoint, at, hourMs, Math.min(...hours)));
   return hours.map((hour) => {

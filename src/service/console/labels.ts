@@ -51,6 +51,11 @@ export function hoursInWords({ computeSeconds }: Usage): string {
   return counted(Math.round(computeSeconds / 36) / 100, "CU hour");
 }
 
+/** The same of milliseconds. */
+export function usedInWords(computeMs: number): string {
+  return hoursInWords({ activeSeconds: 0, computeSeconds: computeMs / 1000 });
+}
+
 /** Delay of scale to zero: `after 5 minutes`, or `off`. */
 export function suspensionInWords(suspendTimeoutSeconds: number): string {
   const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
@@ -61,6 +66,12 @@ export function suspensionInWords(suspendTimeoutSeconds: number): string {
 function durationInWords(seconds: number): string {
   for (const [unit, name] of units) if (seconds >= unit && seconds % unit === 0) return counted(seconds / unit, name);
   return counted(seconds, "second");
+}
+
+/** The duration of work: `300 ms`, `4.5 s`, or as a duration. */
+export function tookInWords(ms: number): string {
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 60_000 ? `${Math.round(ms / 100) / 10} s` : durationInWords(Math.round(ms / 1000));
 }
 
 const units = [

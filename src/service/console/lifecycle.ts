@@ -17,6 +17,23 @@ export function restartCompute(visit: Visit): string {
   return changed(visit, "restart", "is restarting: its connections were cut");
 }
 
+export function enableCompute(visit: Visit): string {
+  return setDisabled(visit, false);
+}
+
+export function disableCompute(visit: Visit): string {
+  return setDisabled(visit, true);
+}
+
+function setDisabled(visit: Visit, disabled: boolean): string {
+  const id = param(visit, "endpoint_id");
+  visit.act("PATCH", apiPath(visit), { endpoint: { disabled } });
+  visit.session.notice = disabled
+    ? `${id} is disabled: it takes no connection until it is enabled.`
+    : `${id} is enabled: a connection starts it.`;
+  return computePath(param(visit, "project_id"), param(visit, "branch_id"), id);
+}
+
 export function moveCompute(visit: Visit): string {
   const to = visit.form["to"] ?? "";
   visit.act("PATCH", apiPath(visit), { endpoint: { branch_id: to } });

@@ -14,6 +14,8 @@ export interface ComputeFilter {
   signature: { fleet: string; key: string };
   state: string;
   sort: string;
+  /** The first day whose usage counts, and the usage since then that is not recorded, in milliseconds by id. */
+  usage: { since: number; unbooked: Readonly<Record<string, number>> };
 }
 
 /** A compute that was found, and where it is. */
@@ -21,6 +23,8 @@ export interface FoundCompute {
   id: string;
   projectName: string;
   branchName: string;
+  /** Active time times compute units since the first day that counts, in milliseconds. */
+  usedMs: number;
 }
 
 /** Finds computes in all projects of some owners. */
@@ -32,7 +36,7 @@ export class ComputeSearch {
   }
 
   find(
-    { owners, branchId, search, signature, state, sort }: ComputeFilter,
+    { owners, branchId, search, signature, state, sort, usage }: ComputeFilter,
     { page, size }: PageWanted,
   ): PageFound<FoundCompute> {
     const columns = ["e.id", "lower(coalesce(e.name, ''))", "lower(b.name)", "b.id"];
@@ -56,11 +60,18 @@ export class ComputeSearch {
     const row = this.#db.one(`SELECT count(*) AS count ${from}`, ...values);
     const total = row ? number(row, "count") : 0;
     const at = Math.min(page, Math.max(1, Math.ceil(total / size)));
+    // Kept as a table of its own, which is read once and found by its key.
+    const running = "WITH running AS MATERIALIZED (SELECT key AS id, value AS ms FROM json_each(?13))";
+    const used = `coalesce((SELECT sum(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?12), 0)
+        + coalesce((SELECT r.ms FROM running r WHERE r.id = e.id), 0) AS used_ms`;
     const rows = this.#db.all(
-      `SELECT e.id, p.name AS project_name, b.name AS branch_name ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?10 OFFSET ?11`,
+      `${running} SELECT e.id, p.name AS project_name, b.name AS branch_name, ${used}
+         ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?10 OFFSET ?11`,
       ...values,
       size,
       (at - 1) * size,
+      usage.since,
+      JSON.stringify(usage.unbooked),
     );
     return { rows: rows.map(foundOf), total, page: at };
   }
@@ -79,6 +90,7 @@ const orders = {
   primary: "e.type = 'read_write' DESC, e.seq",
   newest: "e.seq DESC",
   branch: "b.name, e.seq",
+  used: "used_ms DESC, e.seq",
   size: "e.max_cu DESC, e.seq",
   active: "e.last_active DESC, e.seq",
 };
@@ -92,5 +104,6 @@ function foundOf(row: Row): FoundCompute {
     id: text(row, "id"),
     projectName: text(row, "project_name"),
     branchName: text(row, "branch_name"),
+    usedMs: number(row, "used_ms"),
   };
 }

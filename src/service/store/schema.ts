@@ -234,6 +234,14 @@ export const steps: readonly string[] = [
   `
   CREATE INDEX operations_failed ON operations (updated_at) WHERE status = 'failed';
   `,
+  `
+  CREATE TABLE endpoint_days (
+    endpoint_id TEXT NOT NULL REFERENCES endpoints (id) ON DELETE CASCADE,
+    day INTEGER NOT NULL,
+    compute_ms INTEGER NOT NULL,
+    PRIMARY KEY (endpoint_id, day)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

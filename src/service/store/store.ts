@@ -5,6 +5,7 @@ import { Catalogs } from "./catalog.ts";
 import { ComputeSearch } from "./compute-search.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
+import { EndpointDays } from "./endpoint-days.ts";
 import { EndpointQuarters } from "./endpoint-quarters.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Keys } from "./keys.ts";
@@ -36,6 +37,7 @@ export class Store {
   readonly computeSearch: ComputeSearch;
   readonly usageHours: UsageHours;
   readonly quarters: EndpointQuarters;
+  readonly days: EndpointDays;
   readonly branches: Branches;
   readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
@@ -53,6 +55,7 @@ export class Store {
     this.computeSearch = new ComputeSearch(db);
     this.usageHours = new UsageHours(db);
     this.quarters = new EndpointQuarters(db);
+    this.days = new EndpointDays(db);
     this.branches = new Branches(db);
     this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);

@@ -40,6 +40,72 @@ it("the page of a compute starts, suspends and restarts the compute, and lists w
   expect(rowsIn(ana.get(`${projectPath}/operations`))).toHaveLength(4);
 });
 
+/** The reason for the compute's state on its page. */
+function why(): string | undefined {
+  const seen = ana.get(computePath);
+  const html = /<p class="about" id="why".*?<\/p>/s.exec(seen.html)?.[0];
+  return html === undefined ? undefined : textOf({ ...seen, html });
+}
+
+describe("the page of a compute says why it is asleep or awake", () => {
+  it("before its first start, and while it starts", () => {
+    expect(why()).toBe("It has not been started yet: a connection starts it.");
+    ana.post(`${computePath}/start`);
+    expect(why()).toBeUndefined();
+  });
+
+  it("with and without scale to zero", () => {
+    shop.active();
+    expect(why()).toBe("Scale to zero suspends it in 4 minutes , unless a client connects.");
+    shop.connect(primary, 3600);
+    expect(why()).toBe("It stays active while clients are: scale to zero suspends it after 5 minutes.");
+    shop.patch(primary, { suspend_timeout_seconds: -1 });
+    shop.finishOperations();
+    expect(why()).toBe("It stays active: scale to zero is off.");
+  });
+
+  it("after scale to zero, and after a call", () => {
+    shop.active();
+    shop.time.pass(310_000);
+    shop.core.settle();
+    expect(why()).toBe(
+      "Asleep since 2026-01-01 00:05 UTC just now : scale to zero suspended it after 5 minutes without a client. A connection wakes it.",
+    );
+    shop.active();
+    ana.post(`${computePath}/suspend`);
+    shop.finishOperations();
+    expect(why()).toContain(
+      "a person or a program suspended or moved it, and not scale to zero. A connection wakes it.",
+    );
+  });
+
+  it("when its last operation failed", () => {
+    const { operations } = shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "no room <b>"));
+    shop.finishOperations();
+    expect(why()).toBe("Its last operation failed: no room <b>. A connection tries again.");
+  });
+
+  it("while it is disabled, and enables it", () => {
+    expect(textOf(ana.post(`${computePath}/disable`))).toContain(`${primary} is disabled`);
+    shop.finishOperations();
+    expect([why(), shop.get(primary).disabled]).toEqual([
+      "It is disabled: it takes no connection until it is enabled.",
+      true,
+    ]);
+    expect(textOf(ana.post(`${computePath}/enable`))).toContain(`${primary} is enabled: a connection starts it.`);
+    shop.finishOperations();
+    expect(shop.get(primary).disabled).toBe(false);
+  });
+});
+
+it("the operations of a compute lead to all of its operations, and those to the compute", () => {
+  shop.active();
+  const all = new RegExp(`href="(${projectPath}/operations\\?search=${primary})"`).exec(ana.get(computePath).html)?.[1];
+  expect(rowsIn(ana.get(all ?? "/"))).toHaveLength(1);
+  expect(ana.get(all ?? "/").html).toContain(`<a href="${computePath}"><code>${primary}</code></a>`);
+});
+
 it("the page of a compute moves the compute to another branch, and goes there", () => {
   const seen = ana.post(`${computePath}/move`, { to: preview });
   expect(textOf(seen)).toContain(`${primary} was moved here, and is idle.`);

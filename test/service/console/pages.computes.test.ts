@@ -51,7 +51,7 @@ describe("the console", () => {
         "Active",
         expect.stringMatching(/^ep-/),
         "0.25–2 vCPU 1–8 GB, autoscaling",
-        "2026-01-01 00:00 UTC 2 minutes ago",
+        "2026-01-01 00:00 UTC 2 minutes ago 0.01 CU hours this week",
       ],
     ]);
   });

@@ -65,6 +65,42 @@ describe("the computes", () => {
     expect(textOf(ana.get("/app/computes?state=disabled&search=nobody"))).toContain("No compute has nobody");
   });
 
+  it("the list of computes has their use this week, recorded or not, and the most used one first", () => {
+    const replica = shop.create({ branch_id: main, type: "read_only", autoscaling_limit_max_cu: 1 }).endpoint.id;
+    shop.finishOperations();
+    shop.active({ suspend_timeout_seconds: -1, autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
+    shop.time.pass(3_600_000);
+    shop.core.settle();
+    const used = () =>
+      rowsIn(ana.get("/app/computes?sort=used"))
+        .map((row) => [row[0]?.split(" ")[0], row[6]])
+        .slice(0, 2);
+    const running = used();
+    expect(running[0]).toEqual([primary, "2 CU hours"]);
+    expect(running[1]?.[0]).toBe(replica);
+    shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+    shop.finishOperations();
+    expect(used()).toEqual(running);
+    expect(textOf(ana.get("/"))).toContain("Most used this week");
+    expect(textOf(ana.get(`${projectPath}/branches/${main}`))).toContain("2 CU hours this week");
+    // The week ends: it was Thursday.
+    shop.time.pass(4 * 86_400_000);
+    ana = new Visitor(shop.core).signIn("acc-ana");
+    expect(used().map(([, words]) => words)).toEqual(["0 CU hours", "0 CU hours"]);
+    expect(textOf(ana.get("/"))).not.toContain("Most used this week");
+  });
+
+  it("the list of computes counts a week from Monday, across the days of one stretch of use", () => {
+    shop.active({ suspend_timeout_seconds: -1, autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 });
+    shop.time.pass(10 * 86_400_000);
+    shop.patch(primary, { name: "recorded" });
+    shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+    shop.finishOperations();
+    ana = new Visitor(shop.core).signIn("acc-ana");
+    // Of ten days since Thursday midnight, the six since Monday.
+    expect(rowsIn(ana.get("/app/computes"))[0]?.[6]).toBe("144 CU hours");
+  });
+
   it("the list of one branch's computes is filtered too", () => {
     const replica = shop.create({ branch_id: main, type: "read_only", name: "Reports" }).endpoint.id;
     shop.finishOperations();

@@ -25,7 +25,7 @@ describe("the search of computes", () => {
     const rows = rowsIn(ana.get("/app/computes"));
     expect(rows.map(([, name = ""]) => name).toSorted()).toEqual(["ana-own", "shop", "shop", "shop-two"]);
     expect(rows.filter(([, name]) => name === "shop")).toEqual([
-      [primary, "shop", "main", "Primary", "Idle", "1 vCPU", "never"],
+      [primary, "shop", "main", "Primary", "Idle", "1 vCPU", "0 CU hours", "never"],
       [
         expect.stringMatching(/^ep-\S+ reports$/),
         "shop",
@@ -33,6 +33,7 @@ describe("the search of computes", () => {
         "Read Replica",
         "Active",
         "1–2 vCPU",
+        "0 CU hours",
         "2026-01-01 00:00 UTC just now",
       ],
     ]);

@@ -16,6 +16,7 @@ import {
   statusInWords,
   typeInWords,
   usageInWords,
+  usedInWords,
 } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
@@ -38,7 +39,7 @@ export function branchPage(visit: Visit): Page {
   const free = planOf(context.store, project.owner) === "free";
   const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
   const part = partOf(visit);
-  const found = findComputes(visit, part, branch.id);
+  const found = findComputes(visit, part, { branchId: branch.id });
   return {
     title: `Computes of ${branch.name}`,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
@@ -72,14 +73,16 @@ autocomplete="off" aria-label="New compute">${tokenField(token)}
 const none = html`<p>This branch has no computes: nobody can connect to it.</p>`;
 
 function table(visit: Visit, found: readonly FoundCompute[], free: boolean): Html {
-  const computes = found.flatMap(({ id }) => visit.context.store.endpoints.byId(id) ?? []);
   return html`<div class="scroll"><table class="cards"><caption>Computes of this branch</caption>
 <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Compute id</th><th scope="col">Size</th>
 <th scope="col">Last active</th><th scope="col">Change</th></tr></thead>
-<tbody>${computes.map((compute) => row(visit, compute, free))}</tbody></table></div>`;
+<tbody>${found.map((one) => {
+    const compute = visit.context.store.endpoints.byId(one.id);
+    return compute && row(visit, compute, one, free);
+  })}</tbody></table></div>`;
 }
 
-function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
+function row(visit: Visit, compute: StoredEndpoint, { usedMs }: FoundCompute, free: boolean): Html {
   const { id, lastActive, disabled } = compute;
   const progress = progressInWords(compute);
   const status = statusInWords(compute);
@@ -91,7 +94,7 @@ ${progress && html`<small>${progress}… ${again}</small>`}</td>
 <th scope="row" id="name-${id}" data-live><a href="${computePath(compute.projectId, compute.branchId, id)}"><code>${id}</code></a>
 ${managementInWords(visit, compute)}</th>
 <td class="whole" id="size-${id}" data-live><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
-<td id="active-${id}" data-live>${moment(lastActive, visit.at)}</td>
+<td id="active-${id}" data-live>${moment(lastActive, visit.at)}${usedMs > 0 && html`<small>${usedInWords(usedMs)} this week</small>`}</td>
 <td id="change-${id}" data-live>${sizeForm(visit, compute, free)}</td></tr>
 `;
 }

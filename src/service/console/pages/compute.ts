@@ -11,12 +11,13 @@ import { type Html, html } from "../html.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
+import { stateReason } from "./compute-state.ts";
 import { connectPanel } from "./connect.ts";
 import { dayCharts } from "./day.ts";
 import { computeWarning } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { mostChoices } from "./paging.ts";
-import { computePath } from "./paths.ts";
+import { computePath, operationsPath } from "./paths.ts";
 import { sizeForm } from "./size-form.ts";
 
 /** A compute and what its page needs. */
@@ -41,6 +42,7 @@ export function computePage(visit: Visit): Page {
   const { project, branch, compute } = subject;
   const [role, access] = typeInWords(compute);
   const progress = progressInWords(compute);
+  const reason = stateReason(visit, compute);
   const operations = visit.context.store.operations.ofEndpoint(project.id, compute.id, 20);
   return {
     title: compute.id,
@@ -51,6 +53,7 @@ export function computePage(visit: Visit): Page {
 <p class="about" id="about" data-live>${role}, ${access} · <span class="status ${statusInWords(compute).toLowerCase()}">
 ${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="">Look again</a>`} ·
 ${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
+${reason && html`<p class="about" id="why" data-live>${reason}</p>`}
 ${hostOf(visit, project, compute)}
 ${computeWarning(visit, compute)}
 <section id="connect" data-live><h2>Connect</h2>${connectPanel(visit, project, compute)}</section>
@@ -60,7 +63,8 @@ for a moment.</p></section>
 <section id="day" data-live><h2>Last 24 hours</h2>${dayCharts(visit, compute)}
 <p class="hint">By the quarter of an hour, in UTC.</p></section>
 <section id="actions" data-live><h2>Actions</h2>${actions(visit, subject)}</section>
-<section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
+<section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}
+${operations.length > 0 && html`<p><a href="${operationsPath(project.id, compute.id)}">All operations of this compute</a></p>`}</section>`,
   };
 }
 
@@ -90,6 +94,7 @@ function actions(visit: Visit, { project, branch, compute }: Subject): Html {
     html`<form class="create" method="post" action="${computePath(project.id, branch.id, id)}/${verb}"
 aria-label="${verb} ${id}">${tokenField(visit.token)}${content}</form>`;
   return html`<div class="actions">
+${form(disabled ? "enable" : "disable", html`<button class="quiet">${disabled ? "Enable" : "Disable"}</button>`)}
 ${running ? form("suspend", html`<button class="quiet">Suspend</button>`) : !disabled && form("start", html`<button>Start</button>`)}
 ${!disabled && form("restart", html`<button class="quiet">Restart</button> <small>cuts its connections</small>`)}
 ${

@@ -1,10 +1,11 @@
 import { visibleOwners } from "../../accounts/caller.ts";
+import { unbookedSince, weekOf } from "../../computes/meter.ts";
 import { signaturePartsOf } from "../../domain/managed.ts";
 import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { PageFound } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
-import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
+import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWords, usedInWords } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { managementInWords } from "./management.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
@@ -25,12 +26,24 @@ ${listControls(visit, { search: "Id, name or branch", states: computeStates, sor
   };
 }
 
-/** The computes of a page of a list, of one branch or of all that the account reaches. */
-export function findComputes({ context, caller }: Visit, part: Part, branchId?: string): PageFound<FoundCompute> {
-  const filter = { ...part, owners: visibleOwners(context.store, caller), signature: signaturePartsOf(part.search) };
-  if (branchId === undefined) return context.store.computeSearch.find(filter, { page: part.page, size: perPage });
+/** The computes of a page of a list, of one branch or of all that the account reaches, each with its use this week. */
+export function findComputes(
+  { context, caller, at }: Visit,
+  part: Part,
+  { branchId, size = perPage }: { branchId?: string; size?: number } = {},
+): PageFound<FoundCompute> {
+  const owners = visibleOwners(context.store, caller);
+  const since = weekOf(at);
+  const filter = {
+    ...part,
+    owners,
+    signature: signaturePartsOf(part.search),
+    usage: { since, unbooked: unbookedSince(context, owners, since, at) },
+  };
+  const page = { page: part.page, size };
+  if (branchId === undefined) return context.store.computeSearch.find(filter, page);
   const sort = part.sort === "" ? "primary" : part.sort;
-  return context.store.computeSearch.find({ ...filter, branchId, sort }, { page: part.page, size: perPage });
+  return context.store.computeSearch.find({ ...filter, branchId, sort }, page);
 }
 
 /** The states by which computes are filtered. */
@@ -45,6 +58,7 @@ export const computeStates = [
 /** The orders of computes, except the first one. */
 export const computeSorts = [
   ["newest", "newest first"],
+  ["used", "most used this week first"],
   ["size", "largest first"],
   ["active", "last active first"],
 ] as const;
@@ -61,14 +75,14 @@ export function nothingFound({ search, state }: Part): Html {
 export function computeTable(visit: Visit, found: readonly FoundCompute[]): Html {
   return html`<div class="scroll"><table class="cards"><caption>${counted(found.length, "compute")}</caption>
 <thead><tr><th scope="col">Compute id</th><th scope="col">Project</th><th scope="col">Branch</th><th scope="col">Type</th>
-<th scope="col">Status</th><th scope="col">Size</th><th scope="col">Last active</th></tr></thead>
+<th scope="col">Status</th><th scope="col">Size</th><th scope="col">Used this week</th><th scope="col">Last active</th></tr></thead>
 <tbody>${found.map((one) => {
     const compute = visit.context.store.endpoints.byId(one.id);
     return compute && row(visit, one, compute);
   })}</tbody></table></div>`;
 }
 
-function row(visit: Visit, { projectName, branchName }: FoundCompute, compute: StoredEndpoint): Html {
+function row(visit: Visit, { projectName, branchName, usedMs }: FoundCompute, compute: StoredEndpoint): Html {
   const { id, name, projectId, branchId, lastActive, disabled } = compute;
   const [status, progress] = [statusInWords(compute), progressInWords(compute)];
   const management = managementInWords(visit, compute);
@@ -79,6 +93,6 @@ ${management ?? (name !== undefined && html`<small>${name}</small>`)}</th>
 <td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}${
     progress && html`<small>${progress}…</small>`
   }</td>
-<td class="whole">${sizeInWords(compute)}</td><td data-label="Last active">${moment(lastActive, visit.at)}</td></tr>
+<td class="whole">${sizeInWords(compute)}</td><td class="whole" data-label="This week">${usedInWords(usedMs)}</td><td data-label="Last active">${moment(lastActive, visit.at)}</td></tr>
 `;
 }

@@ -1,6 +1,5 @@
 import { visibleOwners } from "../../accounts/caller.ts";
-import { computeSecondsSince, hourOf } from "../../computes/meter.ts";
-import { signaturePartsOf } from "../../domain/managed.ts";
+import { computeSecondsSince, dayOf, weekOf } from "../../computes/meter.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import type { Owner } from "../../store/projects.ts";
@@ -8,8 +7,9 @@ import { type Html, html } from "../html.ts";
 import { counted, hoursInWords, moment, momentAhead } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
-import { computeTable } from "./computes.ts";
-import { branchPath, computePath } from "./paths.ts";
+import { computeTable, findComputes } from "./computes.ts";
+import { computeLink } from "./operations.ts";
+import { branchPath, operationsPath } from "./paths.ts";
 import { projectForm } from "./projects.ts";
 
 /** Rows of each list. */
@@ -34,12 +34,10 @@ ${projectForm(visit)}
 function overview(visit: Visit, owners: readonly Owner[]): Html {
   const { context, at } = visit;
   const { store } = context;
-  const filter = { owners, search: "", signature: signaturePartsOf(""), state: "active", sort: "active" };
-  const active = store.computeSearch.find(filter, { page: 1, size: most });
-  const today = at - (at % dayMs);
-  // The epoch was a Thursday.
-  const week = today - ((today / dayMs + 3) % 7) * dayMs;
-  const used = computeSecondsSince(context, owners, [hourOf(today), hourOf(week)], at);
+  const all = { search: "", state: "", sort: "used", page: 1 };
+  const active = findComputes(visit, { ...all, state: "active", sort: "active" }, { size: most });
+  const costly = findComputes(visit, all, { size: 5 }).rows.filter(({ usedMs }) => usedMs > 0);
+  const used = computeSecondsSince(context, owners, [dayOf(at), weekOf(at)], at);
   const inWords = (index: number) => hoursInWords({ activeSeconds: 0, computeSeconds: used[index] ?? 0 });
   const ending = store.branches.expiring(owners, at + 7 * dayMs, most);
   const failed = store.operations.failed(owners, at - 7 * dayMs, most);
@@ -51,6 +49,11 @@ function overview(visit: Visit, owners: readonly Owner[]): Html {
       ? html`<p>Nothing is active. A connection wakes a compute: <a href="/app/computes">choose one</a> to see how to connect.</p>`
       : computeTable(visit, active.rows)
   }${active.total > most && html`<p><a href="/app/computes?state=active">All ${active.total}</a></p>`}</section>
+${
+  costly.length > 0 &&
+  html`<section id="used" data-live><h2>Most used this week</h2>${computeTable(visit, costly)}
+<p><a href="/app/computes?sort=used">All computes by their use</a></p></section>`
+}
 <section id="ending" data-live><h2>Ends within seven days</h2>${
     ending.length === 0
       ? html`<p>No branch ends soon. The page of a branch gives it an end: <a href="/app/projects">choose a project</a>.</p>`
@@ -73,15 +76,15 @@ function endingTable({ context, at }: Visit, branches: readonly Branch[]): Html 
   )}</tbody></table></div>`;
 }
 
-function failedTable({ context, at }: Visit, operations: readonly StoredOperation[]): Html {
+function failedTable(visit: Visit, operations: readonly StoredOperation[]): Html {
+  const { context, at } = visit;
   return html`<div class="scroll"><table class="cards"><caption>Operations that failed</caption>
 <thead><tr><th scope="col">Action</th><th scope="col">Project</th><th scope="col">Compute</th><th scope="col">Why</th>
 <th scope="col">When</th></tr></thead>
 <tbody>${operations.map(({ action, projectId, endpointId, error, updatedAt }) => {
-    const compute = endpointId === undefined ? undefined : context.store.endpoints.get(projectId, endpointId);
-    return html`<tr><th scope="row"><a href="${pathOf("app", "projects", projectId, "operations")}?state=failed">${action.replaceAll("_", " ")}</a></th>
+    return html`<tr><th scope="row"><a href="${operationsPath(projectId)}?state=failed">${action.replaceAll("_", " ")}</a></th>
 <td>${projectLink(context.store.projects.get(projectId))}</td>
-<td>${compute ? html`<a href="${computePath(projectId, compute.branchId, compute.id)}"><code>${compute.id}</code></a>` : endpointId}</td>
+<td>${endpointId !== undefined && computeLink(visit, projectId, endpointId)}</td>
 <td>${error}</td><td>${moment(updatedAt, at)}</td></tr>
 `;
   })}</tbody></table></div>`;

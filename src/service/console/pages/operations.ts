@@ -3,9 +3,10 @@ import { reachProject } from "../../accounts/caller.ts";
 import { param } from "../../http/route.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import { type Html, html } from "../html.ts";
-import { counted, moment } from "../labels.ts";
+import { counted, moment, tookInWords } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { listControls, pageLinks, partOf, perPage } from "./paging.ts";
+import { computePath } from "./paths.ts";
 
 /** The operations of a project, newest first. */
 export function operationsPage(visit: Visit): Page {
@@ -40,12 +41,19 @@ export function operationTable(visit: Visit, operations: readonly StoredOperatio
 <tbody>${operations.map((operation) => row(visit, operation))}</tbody></table></div>`;
 }
 
+/** A compute's id, with a link where it still is. */
+export function computeLink({ context }: Visit, projectId: string, endpointId: string): Html {
+  const compute = context.store.endpoints.get(projectId, endpointId);
+  const id = html`<code>${endpointId}</code>`;
+  return compute ? html`<a href="${computePath(projectId, compute.branchId, endpointId)}">${id}</a>` : id;
+}
+
 function row(visit: Visit, operation: StoredOperation): Html {
-  const { action, status, endpointId, createdAt, updatedAt, error } = operation;
+  const { action, status, projectId, endpointId, createdAt, updatedAt, error } = operation;
   const over = status !== "running" && status !== "scheduling";
   return html`<tr><th scope="row">${action.replaceAll("_", " ")}</th>
 <td>${status}${status === "failed" && error !== undefined && html` <small>${error}</small>`}</td>
-<td>${endpointId === undefined ? "" : html`<code>${endpointId}</code>`}</td>
-<td>${moment(createdAt, visit.at)}</td><td>${over && `${updatedAt - createdAt} ms`}</td></tr>
+<td>${endpointId !== undefined && computeLink(visit, projectId, endpointId)}</td>
+<td>${moment(createdAt, visit.at)}</td><td data-label="Took">${over && tookInWords(updatedAt - createdAt)}</td></tr>
 `;
 }

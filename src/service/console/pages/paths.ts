@@ -14,6 +14,12 @@ export function searchPath(sought: string): string {
   return `/app/computes?${new URLSearchParams({ search: sought }).toString()}`;
 }
 
+/** The operations of a project, or those of one of its computes. */
+export function operationsPath(projectId: string, endpointId?: string): string {
+  const path = pathOf("app", "projects", projectId, "operations");
+  return endpointId === undefined ? path : `${path}?${new URLSearchParams({ search: endpointId }).toString()}`;
+}
+
 export function computePath(projectId: string, branchId: string, endpointId: string): string {
   return `${branchPath(projectId, branchId)}${pathOf("computes", endpointId)}`;
 }

@@ -12,7 +12,7 @@ import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { listControls, mostChoices, type Part, pageLinks, partOf, perPage } from "./paging.ts";
-import { branchPath } from "./paths.ts";
+import { branchPath, operationsPath } from "./paths.ts";
 import { usageCharts } from "./usage.ts";
 
 /** The branches of a project. */
@@ -28,7 +28,7 @@ export function projectPage(visit: Visit): Page {
 <h1>${project.name}</h1>
 <p class="about" id="about" data-live>${copyable("id", project.id, "project id")} · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
-<a href="${pathOf("app", "projects", project.id, "operations")}">Operations</a></p>
+<a href="${operationsPath(project.id)}">Operations</a></p>
 ${listControls(visit, { search: "Name, id or object", states, sorts })}
 <div id="branches" data-live>${found.total === 0 ? nothingFound(part) : table(visit, found)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["branch", "branches"])}</div>

@@ -1,0 +1,32 @@
+import { suspendAfterSeconds } from "../../../api/scale-to-zero.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { type Html, html } from "../html.ts";
+import { endIn, moment, suspensionInWords } from "../labels.ts";
+import type { Visit } from "../visit.ts";
+
+/** Reason for a compute's state, and what changes it. */
+export function stateReason(visit: Visit, compute: StoredEndpoint): Html | undefined {
+  const { currentState, pendingState, disabled, suspendDue, suspendTimeoutSeconds } = compute;
+  const after = suspendAfterSeconds(suspendTimeoutSeconds);
+  if (disabled) return html`It is disabled: it takes no connection until it is enabled.`;
+  if (pendingState !== undefined || currentState === "init") return undefined;
+  if (currentState === "idle") return whyIdle(visit, compute, after);
+  if (after === undefined) return html`It stays active: scale to zero is off.`;
+  if (suspendDue === undefined)
+    return html`It stays active while clients are: scale to zero suspends it ${suspensionInWords(suspendTimeoutSeconds)}.`;
+  return html`Scale to zero suspends it ${endIn(suspendDue, visit.at)}, unless a client connects.`;
+}
+
+function whyIdle({ context, at }: Visit, compute: StoredEndpoint, after: number | undefined): Html {
+  const { id, projectId, suspendedAt, lastActive, suspendTimeoutSeconds } = compute;
+  const [last] = context.store.operations.ofEndpoint(projectId, id, 1);
+  if (last?.status === "failed") {
+    return html`Its last operation failed${last.error !== undefined && html`: ${last.error}`}. A connection tries again.`;
+  }
+  if (suspendedAt === undefined) return html`It has not been started yet: a connection starts it.`;
+  const scaled = after !== undefined && lastActive !== undefined && suspendedAt - lastActive >= after * 1000;
+  const why = scaled
+    ? html`scale to zero suspended it ${suspensionInWords(suspendTimeoutSeconds)} without a client`
+    : html`a person or a program suspended or moved it, and not scale to zero`;
+  return html`Asleep since ${moment(suspendedAt, at)}: ${why}. A connection wakes it.`;
+}
