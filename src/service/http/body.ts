@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { StringDecoder } from "node:string_decoder";
 import { refusals } from "../refusal.ts";
-import type { Holding } from "./bytes-in-flight.ts";
 import { type JsonLimits, JsonSize } from "./json-size.ts";
+import type { Holding } from "./shares.ts";
 
 /** The longest request body that is read, in bytes, but for SQL. */
 export const longestBody = 1_000_000;

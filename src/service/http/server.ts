@@ -5,10 +5,10 @@ import type { Duplex } from "node:stream";
 import { Refusal } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
-import { BytesInFlight, type Holding } from "./bytes-in-flight.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 import { Pipelines } from "./pipeline.ts";
+import { type Holding, Shares } from "./shares.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
 import { urlOf } from "./target.ts";
 
@@ -45,9 +45,9 @@ export interface ListenOptions {
   requestTimeoutMs?: number;
   /** Longest time for which a client may take nothing of its answer, in milliseconds. */
   answerTimeoutMs?: number;
-  bytes?: BytesInFlight;
+  bytes?: Shares;
   /** The budget of connections, by address. */
-  connections?: BytesInFlight;
+  connections?: Shares;
   /** Certificate and key in PEM, where the service speaks HTTPS and nothing else. */
   tls?: { certificate: string; key: string } | undefined;
 }
@@ -59,7 +59,7 @@ export type Answering = Pick<Service, "context" | "exchange" | "internalError" |
 interface Request {
   service: Answering;
   sqlAccess: SqlAccess | undefined;
-  bytes: BytesInFlight;
+  bytes: Shares;
   incoming: IncomingMessage;
   outgoing: ServerResponse;
 }
@@ -67,7 +67,7 @@ interface Request {
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
 export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
-  const { bytes = new BytesInFlight(), connections = new BytesInFlight(mostConnections), tls } = address;
+  const { bytes = new Shares(), connections = new Shares(mostConnections), tls } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,

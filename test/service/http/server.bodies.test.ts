@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -56,7 +56,7 @@ it("a request is cut off while its headers are half sent, too", async () => {
 });
 
 it("unfinished bodies are held for accounts, and none for a stranger or where the answer does not depend on it", async () => {
-  const bytes = new BytesInFlight();
+  const bytes = new Shares();
   await using shop = await ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 });
   const dropped = [half(shop, "wrong"), half(shop, keys.ana, "/api/v2/nowhere"), half(shop, keys.ana, "/_faults")];
   const signIn = new Wire(shop);
@@ -77,7 +77,7 @@ it("unfinished bodies are held for accounts, and none for a stranger or where th
 });
 
 it("an account that holds its share of the bytes in flight is refused more, and others are not", async () => {
-  const bytes = new BytesInFlight(1_600_000);
+  const bytes = new Shares(1_600_000);
   await using shop = await ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 });
   const held = half(shop, keys.ana);
   await expect.poll(() => bytes.all).toBe(450_020);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
-import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 
 /** Asks for the service's health on a connection of its own, which stays open; true if there is an answer. */
@@ -14,7 +14,7 @@ async function asked({ baseURL }: ListeningShop, localAddress: string): Promise<
 }
 
 it("an address has its share of connections, others have theirs, and one that ends makes room for another", async () => {
-  await using shop = await ListeningShop.start({}, { connections: new BytesInFlight(7) });
+  await using shop = await ListeningShop.start({}, { connections: new Shares(7) });
   const all = [];
   for (const last of [1, 1, 1, 1, 2]) all.push(await asked(shop, `127.0.0.${last}`));
   expect(all.map(({ served }) => served)).toEqual([true, true, true, false, true]);

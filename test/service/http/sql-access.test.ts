@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
 import type { Reached } from "../../../src/service/http/reached.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
 import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, main, project } from "../support/shop.ts";
@@ -26,7 +26,7 @@ class Access implements SqlAccess {
   }
 }
 
-function start(bytes: BytesInFlight): Promise<ListeningShop> {
+function start(bytes: Shares): Promise<ListeningShop> {
   return ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 }, new Access());
 }
 
@@ -47,7 +47,7 @@ async function answered(
 }
 
 it("nothing of a body is read before its sender has logged in, and its share is given back with the answer", async () => {
-  const bytes = new BytesInFlight(400_000);
+  const bytes = new Shares(400_000);
   await using shop = await start(bytes);
   const unfinished = ["stranger", "app"].map((user) => {
     const wire = new Wire(shop);
@@ -68,7 +68,7 @@ it("nothing of a body is read before its sender has logged in, and its share is 
 });
 
 it("every refusal of SQL may be read by the page that sent it, and no other answer of the service", async () => {
-  await using shop = await start(new BytesInFlight());
+  await using shop = await start(new Shares());
   expect(await answered(shop, "stranger", 2)).toEqual([400, "*"]);
   expect(await answered(shop, "app", 1_000_001)).toEqual([413, "*"]);
   expect(await answered(shop, "app", 11, "0,")).toEqual([400, "*"]);
@@ -83,7 +83,7 @@ it("every refusal of SQL may be read by the page that sent it, and no other answ
 });
 
 it("a page may send with SQL what the vendor's driver sends: one method and its headers", async () => {
-  await using shop = await start(new BytesInFlight());
+  await using shop = await start(new Shares());
   const asked = async (method: string) => {
     const headers = { origin: "https://shop.example", "access-control-request-method": method };
     return (await fetch(new URL("/sql", shop.baseURL), { method: "OPTIONS", headers })).headers;

@@ -1,6 +1,6 @@
 import { Field } from "pg-protocol/dist/messages.js";
 import { expect, it } from "vitest";
-import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
 import { AnswerRows, AnswerText } from "../../../src/service/postgres/driver/answer-text.ts";
 
 const fields = ["id", 'a "name"', "id"].map((name) => new Field(name, 0, 0, 25, -1, -1, "text"));
@@ -21,7 +21,7 @@ it.each([
 ])(
   "rows become JSON as they come, as arrays or with the names of their columns (arrayMode: %j)",
   (arrayMode, shown) => {
-    const text = new AnswerText(new BytesInFlight().of("one"), 1000);
+    const text = new AnswerText(new Shares().of("one"), 1000);
     const answer = new AnswerRows(text, arrayMode);
     for (const row of rows) expect(answer.add(row, fields)).toBeUndefined();
     expect(JSON.parse(`[${Buffer.concat(text.end()).toString()}]`)).toEqual(shown);
@@ -31,7 +31,7 @@ it.each([
 it.each(["\u0001\u{1f642}", "\u{1f642}", '"\\', "é", "x"])(
   "a long value of %j is the same after its slices",
   (part) => {
-    const text = new AnswerText(new BytesInFlight().of("one"), 1_000_000);
+    const text = new AnswerText(new Shares().of("one"), 1_000_000);
     const value = part.repeat(40_000);
     text.addValue(value);
     expect(JSON.parse(Buffer.concat(text.end()).toString())).toBe(value);
@@ -39,7 +39,7 @@ it.each(["\u0001\u{1f642}", "\u{1f642}", '"\\', "é", "x"])(
 );
 
 it("rows are held as their bytes in the share of their compute, and refused beyond it", () => {
-  const bytes = new BytesInFlight(400_000);
+  const bytes = new Shares(400_000);
   const answer = new AnswerRows(new AnswerText(bytes.of("one"), 1_000_000), true);
   let added = 0;
   let refused: Error | undefined;
@@ -54,7 +54,7 @@ it("rows are held as their bytes in the share of their compute, and refused beyo
 });
 
 it("a value whose escapes take more than the answer may have is refused before all of them are made", () => {
-  const bytes = new BytesInFlight();
+  const bytes = new Shares();
   const text = new AnswerText(bytes.of("one"), 1_000_000);
   const answer = new AnswerRows(text, true);
   expect(answer.add(["\u0001".repeat(900_000)], fields)?.message).toBe("the answer is larger than 1000000 bytes");

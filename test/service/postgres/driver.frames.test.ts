@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FrameReader } from "../../../src/service/postgres/driver/frames.ts";
+import { BrokenFrame, FrameReader } from "../../../src/service/postgres/driver/frames.ts";
 
 /** A masked frame whose mask changes nothing. */
 function frame(opcode: number, content: string): Buffer {
@@ -19,4 +19,23 @@ it("the last ping of a chunk is answered for those before it, and none of what i
   reader.push(frame(2, "c"));
   reader.push(frame(9, "four"));
   expect([pings, data.join("")]).toEqual([["three", "four"], "abc"]);
+});
+
+it.each([
+  ["without content", frame(0, "")],
+  ["that answer nothing", frame(10, "x")],
+  ["that ask", frame(9, "x")],
+])("a thousand frames %s in one chunk are read, and more end the connection", (_, one) => {
+  const reader = new FrameReader({ data: () => {}, ping: () => {}, close: () => {} });
+  const many = (count: number) => Buffer.concat(Array.from({ length: count }, () => one));
+  reader.push(many(1000));
+  reader.push(many(1000));
+  expect(() => reader.push(many(1001))).toThrow(BrokenFrame);
+});
+
+it("any number of frames with content may come in one chunk", () => {
+  let bytes = 0;
+  const reader = new FrameReader({ data: (piece) => (bytes += piece.length), ping: () => {}, close: () => {} });
+  reader.push(Buffer.concat(Array.from({ length: 5000 }, () => frame(2, "x"))));
+  expect(bytes).toBe(5000);
 });

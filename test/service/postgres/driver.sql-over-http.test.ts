@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
@@ -110,7 +110,7 @@ it("an answer beyond the share of its compute ends the statement, and says why",
       isLoggedIn = true;
     });
   });
-  const bytes = new BytesInFlight(300_000);
+  const bytes = new Shares(300_000);
   const request = { ...call(new AbortController().signal), hold: (id: string) => bytes.of(id) };
   await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });
   await expect.poll(() => heard.length).toBe(1);
@@ -129,7 +129,7 @@ it("the names of columns count in the share of a compute for each statement of a
       isLoggedIn = true;
     });
   });
-  const bytes = new BytesInFlight(600_000);
+  const bytes = new Shares(600_000);
   const body = JSON.stringify({ queries: Array.from({ length: 1000 }, () => ({ query: "TABLE wide" })) });
   const request = { ...call(new AbortController().signal, body), hold: (id: string) => bytes.of(id) };
   await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });

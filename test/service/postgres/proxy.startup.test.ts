@@ -46,6 +46,24 @@ describe("the first packet of a client", () => {
     expect(opening).toMatchObject({ kind: "invalid", rejection: { sqlState: "22021" } });
   });
 
+  it("a packet with more parameters, or longer options, than any client sends is refused before it is taken apart", () => {
+    const named = (count: number) =>
+      new Map([["user", "ana"], ...Array.from({ length: count - 1 }, (_, at) => [`p${at}`, "x"] as const)]);
+    expect(readOpening(startupPacket(version, named(64)))).toMatchObject({ kind: "startup", parameters: named(64) });
+    expect(readOpening(startupPacket(version, named(65)))).toMatchObject({
+      rejection: { message: "more than 64 parameters in startup packet" },
+    });
+    const options = (length: number) =>
+      new Map([
+        ["user", "ana"],
+        ["options", "\\ ".repeat(length / 2)],
+      ]);
+    expect(readOpening(startupPacket(version, options(2048))).kind).toBe("startup");
+    expect(readOpening(startupPacket(version, options(2050)))).toMatchObject({
+      rejection: { message: "the parameter options has more than 2048 characters" },
+    });
+  });
+
   it("never breaks the reader, whatever its bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, asStartup) => {

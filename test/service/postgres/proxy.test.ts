@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Duplex, duplexPair } from "node:stream";
 import { serialize } from "pg-protocol/dist/index.js";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Shares } from "../../../src/service/http/shares.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
@@ -70,6 +71,7 @@ beforeEach(async () => {
     });
   clock = new VirtualClock();
   proxy = new Proxy({
+    logins: new Shares(15),
     clock,
     certificate,
     admit: () => admit(),
@@ -109,9 +111,33 @@ function clients(): number {
   return proxy.clients;
 }
 
+function turnedAway(socket: Socket): Promise<void> {
+  return new Promise((resolve) =>
+    socket.once("end", () => {
+      socket.destroy();
+      resolve();
+    }),
+  );
+}
+
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }
+
+it("an address has its share of connections that have not logged in, and those that have count no more", async () => {
+  // Seven of fifteen: as many as are free beside them, and one.
+  const silent = await Promise.all(Array.from({ length: 7 }, client));
+  const refused = async () => turnedAway((await client()).resume());
+  await refused();
+  expect(clients()).toBe(7);
+  silent[0]?.destroy();
+  await expect.poll(clients).toBe(6);
+  const { one } = await joined();
+  const next = await client();
+  await refused();
+  expect(clients()).toBe(8);
+  for (const socket of [...silent, one, next]) socket.destroy();
+});
 
 it("closes a client that does not say what it wants", async () => {
   const accepted = vi.spyOn(clock, "after");

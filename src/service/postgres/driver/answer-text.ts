@@ -1,4 +1,4 @@
-import type { Holding } from "../../http/bytes-in-flight.ts";
+import type { Holding } from "../../http/shares.ts";
 import { refusals } from "../../refusal.ts";
 import { AnswerTooLarge, type Field, type TextRow } from "../sql-client.ts";
 

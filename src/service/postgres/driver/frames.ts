@@ -4,6 +4,9 @@ export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9,
 /** The longest content of a frame that controls the connection, in bytes. */
 const longestControl = 125;
 
+/** The most frames of one chunk that bring no content: each costs as much as one that does. */
+const mostEmpty = 1000;
+
 /** The client breaks the protocol: the connection ends. */
 export class BrokenFrame extends Error {
   override name = "BrokenFrame";
@@ -29,6 +32,8 @@ export class FrameReader {
   #left = 0;
   #mask: Buffer = Buffer.alloc(4);
   #ping: Buffer | undefined;
+  /** Frames of the chunk without content, or that control the connection. */
+  #empty = 0;
   /** Bytes of the frame so far: each is masked by its place. */
   #place = 0;
 
@@ -40,6 +45,7 @@ export class FrameReader {
   push(chunk: Buffer): void {
     let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     this.#held = Buffer.alloc(0);
+    this.#empty = 0;
     while (rest.length > 0) {
       const used = this.#left > 0 ? this.#content(rest) : this.#head(rest);
       if (used === 0) break;
@@ -76,6 +82,8 @@ export class FrameReader {
     const head = 2 + lengthBytes + 4;
     if (bytes.length < head) return 0;
     const length = lengthBytes === 0 ? short : lengthOf(bytes.subarray(2, 2 + lengthBytes));
+    if (isControl || length === 0) this.#empty += 1;
+    if (this.#empty > mostEmpty) throw new BrokenFrame("very many frames without content");
     const mask = bytes.subarray(head - 4, head);
     if (isControl) {
       if (bytes.length < head + length) return 0;

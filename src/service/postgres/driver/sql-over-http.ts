@@ -1,6 +1,6 @@
 import { DatabaseError } from "pg-protocol/dist/messages.js";
-import type { Holding } from "../../http/bytes-in-flight.ts";
 import { jsonReply, type ServiceReply } from "../../http/message.ts";
+import type { Holding } from "../../http/shares.ts";
 import type { SqlCall } from "../../http/sql-access.ts";
 import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/admission.ts";

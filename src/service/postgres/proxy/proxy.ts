@@ -3,6 +3,7 @@ import { createConnection, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { ServiceClock } from "../../clock.ts";
+import { Shares } from "../../http/shares.ts";
 import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
 import { type CancelKeys, join } from "./join.ts";
@@ -20,7 +21,12 @@ export interface ProxyPorts {
   /** Resolves when the compute's server is up. Rejects with `Rejection`. */
   admit(target: Target): Promise<Admission>;
   onError(error: unknown): void;
+  /** The budget of connections that have not logged in, by address. */
+  logins?: Shares;
 }
+
+/** Connections that have not logged in; an address may have as many as are free, so one alone gets half of them. */
+const mostLogins = 8192;
 
 /** Time for which a client may take to say what it wants, and then to log in, in milliseconds. */
 const patienceMs = 30_000;
@@ -43,16 +49,24 @@ export class Proxy {
     const { certificate, key } = ports.certificate;
     this.#secure = createSecureContext({ cert: certificate, key });
     this.#binding = endPointHash(new X509Certificate(certificate).raw);
+    const { logins = new Shares(mostLogins) } = ports;
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, keepAliveMs);
-      void this.#serve(socket);
+      const login = logins.of(socket.remoteAddress ?? "");
+      if (!login.take(1)) {
+        socket.destroy();
+        return;
+      }
+      const release = () => login.release();
+      socket.once("close", release);
+      void this.#serve(socket, { onLogin: release });
     });
   }
 
   /** Serves a client behind a WebSocket to this host: such clients send their password at once, and in clear. */
   serveWebSocket(stream: Duplex, host: string | undefined): void {
-    void this.#serve(stream, { serverName: host });
+    void this.#serve(stream, { webSocket: { serverName: host }, onLogin: () => {} });
   }
 
   /** Number of connected clients, let in or not. */
@@ -79,7 +93,7 @@ export class Proxy {
     });
   }
 
-  async #serve(raw: Duplex, webSocket?: { serverName: string | undefined }): Promise<void> {
+  async #serve(raw: Duplex, { webSocket, onLogin }: Channel): Promise<void> {
     this.#clients.add(raw);
     raw.once("close", () => this.#clients.delete(raw));
     raw.on("error", () => raw.destroy());
@@ -93,7 +107,7 @@ export class Proxy {
         client.end();
       } else {
         const serverName = opened.serverName ?? webSocket?.serverName;
-        await this.#welcome({ client, rest, secure, serverName, webSocket: webSocket !== undefined }, opening);
+        await this.#welcome({ client, rest, secure, serverName, webSocket: webSocket !== undefined, onLogin }, opening);
       }
     } catch (error) {
       if (!(error instanceof Rejection)) this.#ports.onError(error);
@@ -112,7 +126,7 @@ export class Proxy {
     if (!arrived.webSocket && (named || !secure)) {
       const role = parameters.get("user") ?? "";
       const binding = secure ? this.#binding : undefined;
-      return this.#admit(client, route(parameters, serverName), version, async (admission) =>
+      return this.#admit(arrived, route(parameters, serverName), version, async (admission) =>
         authenticate(client, rest, { role, verifier: await admission.verifierOf(role), binding }),
       );
     }
@@ -120,11 +134,11 @@ export class Proxy {
     const { routed, password } = named
       ? { routed: route(parameters, serverName), password: asked.password }
       : routeByPassword(parameters, asked.password);
-    return this.#admit(client, routed, version, () => Promise.resolve({ secret: { password }, rest: asked.rest }));
+    return this.#admit(arrived, routed, version, () => Promise.resolve({ secret: { password }, rest: asked.rest }));
   }
 
   async #admit(
-    client: Duplex,
+    { client, onLogin }: Arrived,
     { target, parameters }: Routed,
     version: number,
     logIn: (admission: Admission) => Promise<LoggedIn>,
@@ -136,6 +150,7 @@ export class Proxy {
       loggedIn = await this.#patiently(client, logIn(admission));
       if (client.destroyed) throw new Rejection("08006", "the connection was closed");
       admission.enter();
+      onLogin();
     } catch (error) {
       admission.leave();
       throw error;
@@ -166,6 +181,13 @@ export class Proxy {
   }
 }
 
+/** The way on which a client comes. */
+interface Channel {
+  /** Present for a client behind a WebSocket. */
+  webSocket?: { serverName: string | undefined };
+  onLogin: () => void;
+}
+
 interface Arrived {
   client: Duplex;
   /** Bytes that the client has sent beyond its startup packet. */
@@ -174,6 +196,7 @@ interface Arrived {
   secure: boolean;
   serverName: string | undefined;
   webSocket: boolean;
+  onLogin: () => void;
 }
 
 type Startup = Extract<Opening, { kind: "startup" }>;

@@ -18,6 +18,9 @@ export type Opening =
 /** Postgres's own limit, in bytes. */
 const longestPacket = 10_000;
 
+/** The most of a packet that is taken apart before anyone is known. */
+const most = { parameters: 64, options: 2048 };
+
 const codes = { cancel: 80877102, ssl: 80877103, gss: 80877104 } as const;
 
 /** Reads the first packet of a connection from what has come in so far. */
@@ -43,8 +46,16 @@ export function readOpening(received: Buffer): Opening {
   }
   // Read as text, such a name would become another one.
   if (!isUtf8(body)) return invalid("the names of role and database must be UTF-8", "22021");
+  // A name and a value each, and the end of the list and of the packet.
+  const parts = 2 * most.parameters + 2;
+  if (body.toString("latin1").split("\0", parts + 1).length > parts) {
+    return invalid(`more than ${most.parameters} parameters in startup packet`);
+  }
   const parameters = parametersIn(body);
   if (!parameters) return invalid("invalid startup packet layout");
+  if ((parameters.get("options") ?? "").length > most.options) {
+    return invalid(`the parameter options has more than ${most.options} characters`);
+  }
   if (!parameters.get("user")) return invalid("no PostgreSQL user name specified in startup packet", "28000");
   return { kind: "startup", version, parameters, length };
 }

@@ -2,11 +2,12 @@
 export const mostInFlight = 192 * 1024 ** 2;
 
 /**
- * The budget of bytes that the process holds for its clients: bodies on their way in, answers on their way out. Each
- * holder (an account, a compute, the address of a stranger) may hold as much as is free, so one alone gets half of the
- * budget, two a third each, and some is left for the next one however many there are.
+ * A budget that clients share, such as the bytes that the process holds for them (bodies on their way in, answers on
+ * their way out), or connections. Each holder (an account, a compute, the address of a stranger) may hold as much as is
+ * free, so one alone gets half of the budget, two a third each, and some is left for the next one however many there
+ * are.
  */
-export class BytesInFlight {
+export class Shares {
   readonly #most: number;
   readonly #held = new Map<string, number>();
   #all = 0;
@@ -15,20 +16,20 @@ export class BytesInFlight {
     this.#most = most;
   }
 
-  /** Bytes held now, for all. */
+  /** The part held now, by all. */
   get all(): number {
     return this.#all;
   }
 
-  /** The bytes of one request, none at first. */
+  /** The part of one request or connection, nothing at first. */
   of(holder: string): Holding {
     let own = 0;
     return {
-      take: (bytes) => {
-        const held = (this.#held.get(holder) ?? 0) + bytes;
-        if (held > this.#most - this.#all - bytes) return false;
-        this.#set(holder, held, bytes);
-        own += bytes;
+      take: (amount) => {
+        const held = (this.#held.get(holder) ?? 0) + amount;
+        if (held > this.#most - this.#all - amount) return false;
+        this.#set(holder, held, amount);
+        own += amount;
         return true;
       },
       release: () => {
@@ -47,8 +48,8 @@ export class BytesInFlight {
 
 /** A part of the budget. */
 export interface Holding {
-  /** Takes bytes; `false`, and nothing taken, where the holder has its share. */
-  take(bytes: number): boolean;
+  /** Takes more; `false`, and nothing taken, where the holder has its share. */
+  take(amount: number): boolean;
   /** Gives all of them back. */
   release(): void;
 }
