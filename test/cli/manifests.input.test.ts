@@ -194,12 +194,12 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "a Secret twice",
       documents(connection, connection.slice(0, connection.indexOf("---\n")), compute("a")),
-      "a.yaml:12: Secret shop/service-api-key is declared twice: it stands at a.yaml:1 too",
+      "a.yaml:12: Secret shop/service-api-key is declared twice: it is also at a.yaml:1",
     ],
     [
       "an object twice",
       documents(connection, compute("a"), compute("a")),
-      "a.yaml:17: Compute shop/a is declared twice: it stands at a.yaml:12 too",
+      "a.yaml:17: Compute shop/a is declared twice: it is also at a.yaml:12",
     ],
     ["no Compute", connection, "no Compute, ComputePool or Branch in a.yaml"],
     [

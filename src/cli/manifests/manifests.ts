@@ -251,6 +251,6 @@ function doubles<T extends { kind?: string | undefined; metadata: { name: string
     const name = `${kind ?? "Secret"} ${nameOf(metadata)}`;
     const before = places.get(name);
     places.set(name, where);
-    return before === undefined ? [] : [`${where}: ${name} is declared twice: it stands at ${before} too`];
+    return before === undefined ? [] : [`${where}: ${name} is declared twice: it is also at ${before}`];
   });
 }
