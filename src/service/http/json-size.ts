@@ -8,6 +8,8 @@ export interface JsonLimits {
   values: number;
   /** Bytes of one string. */
   string: number;
+  /** Escapes in all strings: each takes the parser as long as a dozen bytes. */
+  escapes: number;
 }
 
 const code = { quote: 0x22, comma: 0x2c, array: 0x5b, backslash: 0x5c, arrayEnd: 0x5d, object: 0x7b, objectEnd: 0x7d };
@@ -25,6 +27,7 @@ export class JsonSize {
   /** Bytes of the string around the next byte; `undefined` outside of strings. */
   #string: number | undefined;
   #isEscaped = false;
+  #escapes = 0;
 
   constructor(limits: JsonLimits) {
     this.#limits = limits;
@@ -39,6 +42,7 @@ export class JsonSize {
         const end = this.#endOfString(bytes, at);
         this.#string += end - at;
         if (this.#string > this.#limits.string) return `a string of more than ${this.#limits.string} bytes`;
+        if (this.#escapes > this.#limits.escapes) return `more than ${this.#limits.escapes} escapes in strings`;
         if (end < bytes.length) this.#string = undefined;
         at = end + 1;
       } else {
@@ -55,8 +59,10 @@ export class JsonSize {
     let at = from;
     for (; at < bytes.length; at += 1) {
       if (this.#isEscaped) this.#isEscaped = false;
-      else if (bytes[at] === code.backslash) this.#isEscaped = true;
-      else if (bytes[at] === code.quote) break;
+      else if (bytes[at] === code.backslash) {
+        this.#isEscaped = true;
+        this.#escapes += 1;
+      } else if (bytes[at] === code.quote) break;
     }
     return at;
   }

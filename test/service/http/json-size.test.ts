@@ -2,7 +2,7 @@ import { expect, it, test } from "vitest";
 import { JsonSize } from "../../../src/service/http/json-size.ts";
 import { Shop } from "../support/shop.ts";
 
-const limits = { depth: 3, width: 4, values: 12, string: 8 };
+const limits = { depth: 3, width: 4, values: 12, string: 8, escapes: 2 };
 
 /** What is too much in a text that comes in pieces of a length. */
 function excess(text: string, length = text.length): string | undefined {
@@ -32,6 +32,9 @@ test.each([
   ['["\\",,,,,"]', undefined],
   ['["\\\\",0,0,0,0]', "an array or an object with more than 4 elements"],
   ["]]]]}}}}[0,0]", undefined],
+  [String.raw`["\n","\\"]`, undefined],
+  [String.raw`["\n","\n","\u0041"]`, "more than 2 escapes in strings"],
+  [String.raw`"\\\\\\"`, "more than 2 escapes in strings"],
 ])("%s has too much of: %s, however it is cut into pieces", (text, found) => {
   expect([excess(text), excess(text, 1), excess(text, 2), excess(text, 3)]).toEqual([found, found, found, found]);
 });

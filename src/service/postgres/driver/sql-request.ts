@@ -39,7 +39,13 @@ const mostParameters = 65_535;
 const mostStatements = 10_000;
 
 /** The most that a body may have. */
-export const sqlLimits: JsonLimits = { depth: 64, width: mostParameters, values: 200_000, string: longestSqlBody };
+export const sqlLimits: JsonLimits = {
+  depth: 64,
+  width: mostParameters,
+  values: 200_000,
+  string: longestSqlBody,
+  escapes: 4_000_000,
+};
 
 const Statement = z.object({ query: z.string(), params: z.array(z.unknown()).default([]) });
 
