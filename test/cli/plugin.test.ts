@@ -168,6 +168,18 @@ describe("restart", () => {
     expect(annotationsOf(beside)).toHaveProperty(["compute-operator.dev/restartedAt"]);
   });
 
+  test("says that the request stands where its wait is interrupted", async () => {
+    using beside = cluster();
+    beside.stage.time.passing = () => beside.stage.stopping.abort();
+    const ended = await run(beside, "restart readers --wait");
+    expect(ended).toMatchObject({ status: 1, err: "compute-operator restart: interrupted" });
+    expect(ended.out.split("\n")).toEqual([
+      "asked for a restart of ComputePool shop/readers",
+      "the request stands: ComputePool shop/readers is restarted without this command",
+    ]);
+    expect(annotationsOf(beside, "readers", "computepools")).toHaveProperty(["compute-operator.dev/restartedAt"]);
+  });
+
   test("a restart that is waited for is given up after five minutes where no time is given", async () => {
     using beside = cluster();
     const began = beside.stage.time.now();

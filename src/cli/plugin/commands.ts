@@ -186,7 +186,13 @@ async function request(
   await annotate(cluster, found, annotations[name], value);
   ports.stdout(`asked for a ${noun} of ${nameOf(found)}${pauseNote(found, ports)}`);
   if (!flags.wait) return 0;
-  return until({ asked: found, name, value, done }, { cluster, timeout: flags.timeout }, ports);
+  try {
+    return await until({ asked: found, name, value, done }, { cluster, timeout: flags.timeout }, ports);
+  } catch (error) {
+    // Otherwise a person takes an interrupted command for one that asked for nothing.
+    if (ports.signal.aborted) ports.stdout(`the request stands: ${nameOf(found)} is ${done} without this command`);
+    throw error;
+  }
 }
 
 /**
