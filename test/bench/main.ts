@@ -11,6 +11,7 @@ import { latency } from "./latency.ts";
 import { postgres } from "./postgres.ts";
 import { postgresCopies } from "./postgres-copies.ts";
 import { scale } from "./scale/main.ts";
+import { schedules } from "./schedules.ts";
 
 const benches: readonly Bench[] = [
   latency,
@@ -18,6 +19,7 @@ const benches: readonly Bench[] = [
   consolePages,
   fairness,
   fleetMemory,
+  schedules,
   cardinality,
   postgres,
   postgresCopies,

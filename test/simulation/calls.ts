@@ -94,7 +94,8 @@ export async function figuresOf({
   return { ...figures, resized };
 }
 
-async function reconcilesOf(tenants: Tenants, kind = "compute"): Promise<number> {
+/** Reconciles of a kind so far. */
+export async function reconcilesOf(tenants: Tenants, kind = "compute"): Promise<number> {
   const text = await tenants.metrics();
   const lines = text.split("\n").filter((line) => line.startsWith(`compute_operator_reconcile_total{kind="${kind}"`));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);

@@ -19,7 +19,7 @@ const branches = Array.from({ length: 300 }, (_, n) => ({ id: `br-${n}`, name: `
 /** A service with any number of projects, which come into being as they are asked for: quick enough for thousands. */
 export class ManyProjects {
   /** Every write that was carried out, and when, on the monotonic clock. */
-  readonly writes: { at: number; method: string; projectID: string }[] = [];
+  readonly writes: { at: number; method: string; projectID: string; endpointID: string }[] = [];
   /** When lists of endpoints, and of operations, were asked for, on the monotonic clock. */
   readonly listed: { at: number; projectID: string }[] = [];
   readonly polled: { at: number; projectID: string }[] = [];
@@ -93,9 +93,9 @@ export class ManyProjects {
     before: Fields | undefined,
     body: unknown,
   ): ServiceResponse {
-    this.writes.push({ at: this.#clock.monotonic(), method, projectID });
     const sent: Fields = typeof body === "object" && body !== null && "endpoint" in body ? Object(body.endpoint) : {};
     const id = before === undefined ? this.#newID("ep") : String(before["id"]);
+    this.writes.push({ at: this.#clock.monotonic(), method, projectID, endpointID: id });
     const endpoint = { ...(before ?? this.#newEndpoint(id, projectID)), ...sent };
     if (method === "DELETE") endpoints.delete(id);
     else endpoints.set(id, endpoint);
