@@ -5,7 +5,7 @@ import { parseBranch } from "../../src/operator/resources/branch.ts";
 import { parseCompute } from "../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../src/operator/resources/compute-pool.ts";
 import { brokenWhenWritten } from "../../src/operator/resources/compute-spec.ts";
-import { nameInForce, windowsOf } from "../../src/operator/resources/effective-spec.ts";
+import { inForce, windowsOf } from "../../src/operator/resources/effective-spec.ts";
 import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
 import { parseServiceConnection } from "../../src/operator/resources/service-connection.ts";
 
@@ -25,7 +25,7 @@ describe("the samples", () => {
     const spec = specOf(parsed);
     expect(brokenWhenWritten(spec)).toEqual([]);
     expect(spec).toMatchObject(own.spec);
-    expect(nameInForce(spec, Date.parse("2026-11-27T12:00:00Z"))).toBe("office");
+    expect(inForce(spec.schedule ?? [], Date.parse("2026-11-27T12:00:00Z")).entry?.name).toBe("office");
     expect(windowsOf(spec, undefined)).toHaveLength(1);
   });
 

@@ -103,8 +103,8 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
   },
   "a boundary at which nobody looks": {
     file: "compute/requeue.ts",
-    line: "const changes = schedule && inForce(schedule, moment.now).until;",
-    as: "const changes = schedule && inForce(schedule, moment.now).until + 3_600_000;",
+    line: "const times = [moment.until, opens === undefined ? undefined : opens + marginMs].filter((at) => at !== undefined);",
+    as: "const times = [moment.until + 3_600_000, opens === undefined ? undefined : opens + marginMs].filter((at) => !Number.isNaN(at));",
     breaks: /boundaries are kept/,
     from: 8,
   },

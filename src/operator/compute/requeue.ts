@@ -1,5 +1,5 @@
 import { mostLagMs } from "../../api/list-lag.ts";
-import { inForce, marginMs, opensAt } from "../resources/effective-spec.ts";
+import { marginMs, opensAt } from "../resources/effective-spec.ts";
 import type { ReadonlyState } from "./memory.ts";
 import type { Observation, Observed } from "./observe/observation.ts";
 import { heldIn } from "./plan/changes.ts";
@@ -35,12 +35,10 @@ export function noteClearsAt(
 export function clockDueAt(o: Observed, s: ReadonlyState): number {
   const { moment, compute, now } = o;
   if (moment === undefined) return Number.POSITIVE_INFINITY;
-  const { schedule } = compute.spec;
-  const changes = schedule && inForce(schedule, moment.now).until;
   // A password's age waits for a window too.
   const awaitsWindow =
     compute.spec.connectionSecret?.rotation !== undefined || (o.kind === "observed" && heldIn(o, s).length > 0);
   const opens = awaitsWindow && moment.closed !== undefined ? opensAt(moment.closed, moment.now) : undefined;
-  const times = [changes, opens === undefined ? undefined : opens + marginMs].filter((at) => at !== undefined);
+  const times = [moment.until, opens === undefined ? undefined : opens + marginMs].filter((at) => at !== undefined);
   return now + Math.min(...times.map((at) => at - moment.now));
 }

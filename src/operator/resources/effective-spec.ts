@@ -14,27 +14,19 @@ interface Scheduled extends Pick<ScheduleEntry, "computeUnits" | "scaleToZero"> 
   schedule?: Schedule | undefined;
 }
 
-const known = new WeakMap<Schedule, { since: number; inForce: InForce }>();
-
-/** The first entry in force at `now`, which alone counts. Remembered until it changes. */
-export function inForce(schedule: Schedule, now: number): InForce {
-  const before = known.get(schedule);
-  if (before !== undefined && now >= before.since && now < (before.inForce.until ?? Number.NEGATIVE_INFINITY))
-    return before.inForce;
-  const entryAt = (at: number) => schedule.find((entry) => holds(entry, at));
-  const found = { entry: entryAt(now), until: changesAt(schedule, entryAt, now) };
-  known.set(schedule, { since: now, inForce: found });
-  return found;
+/** The first entry in force at a time, which alone counts. */
+function entryAt(schedule: Schedule, at: number): ScheduleEntry | undefined {
+  return schedule.find((entry) => holds(entry, at));
 }
 
-/** The name of the entry in force, as `status.appliedEntry` holds it; empty: none. */
-export function nameInForce({ schedule = [] }: Scheduled, now: number): string {
-  return inForce(schedule, now).entry?.name ?? "";
+/** The entry in force at `now`, and when that changes. */
+export function inForce(schedule: Schedule, now: number): InForce {
+  return { entry: entryAt(schedule, now), until: changesAt(schedule, (at) => entryAt(schedule, at), now) };
 }
 
 /** The spec with the entry in force laid over it. Whatever compares, sends or shows a spec takes this one. */
 export function effectiveSpec<Spec extends Scheduled>(spec: Spec, now: number): Spec {
-  const entry = spec.schedule === undefined ? undefined : inForce(spec.schedule, now).entry;
+  const entry = spec.schedule && entryAt(spec.schedule, now);
   if (entry === undefined) return spec;
   const { computeUnits, scaleToZero } = entry;
   return {

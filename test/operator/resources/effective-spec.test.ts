@@ -1,12 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  effectiveSpec,
-  inForce,
-  isOpen,
-  nameInForce,
-  opensAt,
-  windowsOf,
-} from "../../../src/operator/resources/effective-spec.ts";
+import { effectiveSpec, inForce, isOpen, opensAt, windowsOf } from "../../../src/operator/resources/effective-spec.ts";
 import type { Schedule } from "../../../src/operator/resources/schedule.ts";
 
 const at = (text: string) => Date.parse(text);
@@ -29,15 +22,14 @@ describe("the effective spec", () => {
   test("the effective spec has the fields that the entry in force names in place of its own, and keeps the others", () => {
     const scheduled = { ...spec, schedule: [office] };
     expect(effectiveSpec(scheduled, noon)).toEqual({ ...scheduled, computeUnits: { min: 2, max: 8 } });
-    expect(nameInForce(scheduled, noon)).toBe("office");
+    expect(inForce(scheduled.schedule, noon).entry?.name).toBe("office");
   });
 
   test("the effective spec is the spec itself while no entry is in force, and without a schedule", () => {
     const scheduled = { ...spec, schedule: [office] };
     expect(effectiveSpec(scheduled, at("2026-11-25T19:00:00Z"))).toBe(scheduled);
-    expect(nameInForce(scheduled, at("2026-11-25T19:00:00Z"))).toBe("");
+    expect(inForce(scheduled.schedule, at("2026-11-25T19:00:00Z")).entry).toBeUndefined();
     expect(effectiveSpec(spec, noon)).toBe(spec);
-    expect(nameInForce(spec, noon)).toBe("");
   });
 
   test("the effective spec follows only the first entry in force, also for fields that it does not name", () => {

@@ -1,7 +1,8 @@
+import { shownEntry } from "../../../operator/compute/observe/moment.ts";
 import type { Observed } from "../../../operator/compute/observe/observation.ts";
 import { timestamp } from "../../../operator/objects/conditions-of.ts";
 import type { WaitingChange } from "../../../operator/resources/compute.ts";
-import { inForce, opensAt } from "../../../operator/resources/effective-spec.ts";
+import { opensAt } from "../../../operator/resources/effective-spec.ts";
 import type { ComputeEntry } from "../entries.ts";
 import type { CommandScope } from "../scope.ts";
 
@@ -9,10 +10,7 @@ import type { CommandScope } from "../scope.ts";
 
 /** The entry of the schedule that is in force. */
 export function scheduleOf({ compute, moment }: Observed): Pick<ComputeEntry, "schedule"> {
-  const { schedule } = compute.spec;
-  if (schedule === undefined || moment === undefined) return {};
-  const { entry, until } = inForce(schedule, moment.now);
-  return { schedule: { active: entry?.name ?? "", ...(until === undefined ? {} : { until: timestamp(until) }) } };
+  return compute.spec.schedule === undefined || moment === undefined ? {} : { schedule: shownEntry(moment) };
 }
 
 /** The next window, while none is open. */

@@ -1,6 +1,7 @@
 import type { ConnectionView } from "../../connection/registry.ts";
+import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { effectiveSpec, isOpen, marginMs, nameInForce, windowsOf } from "../../resources/effective-spec.ts";
+import { effectiveSpec, inForce, isOpen, marginMs, windowsOf } from "../../resources/effective-spec.ts";
 import { annotations } from "../../resources/names.ts";
 import type { Disruption } from "../../resources/schedule.ts";
 import { timeOf } from "../../resources/time.ts";
@@ -12,6 +13,8 @@ export interface Moment {
   now: number;
   /** The name of the entry in force; empty: none. */
   entry: string;
+  /** The time at which that changes; absent: none, or not soon. */
+  until?: number | undefined;
   /** The windows, while none is open and nobody let connections be cut: changes that cut them wait. */
   closed?: readonly Span[];
   /** Zones that this process does not know: their entries are never in force, and their windows never open. */
@@ -26,12 +29,14 @@ export function momentOf(
 ): Moment | undefined {
   const windows = windowsOf(spec, ofConnection);
   if (windows === undefined && spec.schedule === undefined) return undefined;
-  const until = timeOf(metadata.annotations?.[annotations.disruptionUntil] ?? "");
-  const isAllowed = until !== undefined && now + marginMs < until;
+  const allowedUntil = timeOf(metadata.annotations?.[annotations.disruptionUntil] ?? "");
+  const isAllowed = allowedUntil !== undefined && now + marginMs < allowedUntil;
   const isClosed = windows !== undefined && !isAllowed && !isOpen(windows, now);
+  const { entry, until } = inForce(spec.schedule ?? [], now);
   return {
     now,
-    entry: nameInForce(spec, now),
+    entry: entry?.name ?? "",
+    until,
     ...(isClosed ? { closed: windows } : {}),
     unknownZones: unknownZones([...(windows ?? []), ...(spec.schedule ?? [])]),
   };
@@ -51,4 +56,9 @@ export function asOf(compute: Compute, now: number): Compute {
 /** The name of the entry in force; empty: none, or no schedule. */
 export function entryOf({ moment }: { moment?: Moment | undefined }): string {
   return moment?.entry ?? "";
+}
+
+/** The entry in force and when that changes, as a status and a plan show them. */
+export function shownEntry({ entry: active, until }: Moment): { active: string; until?: string } {
+  return { active, ...(until === undefined ? {} : { until: timestamp(until) }) };
 }

@@ -1,8 +1,8 @@
 import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute, ComputeStatus } from "../../resources/compute.ts";
-import { inForce, opensAt } from "../../resources/effective-spec.ts";
+import { opensAt } from "../../resources/effective-spec.ts";
 import { isObserved } from "../../resources/management-policy.ts";
-import { entryOf } from "../observe/moment.ts";
+import { entryOf, shownEntry } from "../observe/moment.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Seen } from "./seen.ts";
 
@@ -27,10 +27,9 @@ export function timed(
   if (condition.kind !== "shown") return {};
   const { schedule } = compute.spec;
   if (moment === undefined) return { schedule: undefined, nextWindow: undefined };
-  const until = schedule && inForce(schedule, moment.now).until;
   const opens = waiting === undefined || moment.closed === undefined ? undefined : opensAt(moment.closed, moment.now);
   return {
-    schedule: schedule && { active: moment.entry, ...(until === undefined ? {} : { until: timestamp(until) }) },
+    schedule: schedule && shownEntry(moment),
     nextWindow: opens === undefined ? undefined : timestamp(opens),
   };
 }
