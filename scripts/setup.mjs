@@ -28,7 +28,7 @@ if (installed !== wanted) {
 }
 
 function install() {
-  console.error("Installing dependencies, about half a minute…");
+  console.error("Installing dependencies (640 MB), half a minute to two…");
   // `npm ci` fails where optional packages of other platforms are not served; --no-save leaves the lockfile as it is.
   // The rest undoes what a person's own npm settings or NODE_ENV=production would leave out.
   const flags = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
