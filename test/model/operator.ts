@@ -165,6 +165,7 @@ export class OperatorModel {
         recorded: () => undefined,
         recordedNow: () => Promise.resolve(undefined),
         readSoon: () => {},
+        noteReset: async () => {},
       },
       uninstalling: { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) },
       awaitsOwner: () => false,

@@ -17,7 +17,7 @@ import { meaningOf } from "./words/failures.ts";
 export interface BindTools {
   secrets: Pick<
     ConnectionSecrets,
-    "keep" | "standing" | "ownerless" | "remove" | "recorded" | "recordedNow" | "readSoon"
+    "keep" | "standing" | "ownerless" | "remove" | "recorded" | "recordedNow" | "noteReset" | "readSoon"
   >;
   /** True if the spec is not what the Compute's pool or Branch declares: the owner is about to put it back. */
   awaitsOwner: (compute: Compute) => boolean;

@@ -11,9 +11,9 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Binding } from "./binding.ts";
-import { passwordIn } from "./details.ts";
+import { encoded, passwordIn } from "./details.ts";
 import { filledDetails, whyUnread } from "./filled-details.ts";
-import { builtFrom, isDigestOf, isOwnedBy, type KeptSecret, originIn } from "./kept-secret.ts";
+import { builtFrom, isDigestOf, isOwnedBy, type KeptSecret, originIn, uriIn } from "./kept-secret.ts";
 import { passwordRotated, secretForbidden, secretNotAllowed, secretUpdated } from "./messages.ts";
 import { type NamedSecret, namedSecret, recordOf } from "./named-secret.ts";
 import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
@@ -21,7 +21,15 @@ import { Readings } from "./readings.ts";
 import { type CrdDeletion, SecretRemoval } from "./removal.ts";
 import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
-import { createSecret, listOurs, nameAt, recordPassword, repairSecret, writeRefused } from "./write-secret.ts";
+import {
+  createSecret,
+  listOurs,
+  nameAt,
+  noteReset,
+  recordPassword,
+  repairSecret,
+  writeRefused,
+} from "./write-secret.ts";
 
 type Cluster = Pick<ClusterClient, "create" | "delete" | "listPage" | "patch">;
 
@@ -172,14 +180,21 @@ export class ConnectionSecrets {
 
   /** The same, read from the API server now. */
   async recordedNow(compute: Compute): Promise<PasswordRecord | undefined> {
+    return recordOf(await this.#standingNow(compute), compute);
+  }
+
+  /** Notes in the Secret that a reset of its password is sent at this time; `undefined`: that none was. */
+  async noteReset(compute: Compute, at: number | undefined): Promise<void> {
+    const secret = await this.#standingNow(compute);
+    if (secret !== undefined) await noteReset(secret, at, this.#options.cluster);
+  }
+
+  async #standingNow(compute: Compute): Promise<KeptSecret | undefined> {
     const place = placeOfSecret(compute);
     // Another namespace may have withdrawn its agreement: a new password could not be written there.
-    if (place !== undefined && this.#refusal(place, compute) !== undefined) return undefined;
-    const secrets = place && (await listOurs(place.namespace, compute, this.#options.cluster));
-    return recordOf(
-      secrets?.find((secret) => isAt(place, secret)),
-      compute,
-    );
+    if (place === undefined || this.#refusal(place, compute) !== undefined) return undefined;
+    const secrets = await listOurs(place.namespace, compute, this.#options.cluster);
+    return secrets.find((secret) => isAt(place, secret));
   }
 
   /** The password of a Compute's Secret may change late: it is read again once nothing can take effect any more. */
@@ -282,13 +297,4 @@ function rewritten(
   }
   if (annotations?.[builtFrom] !== source) return undefined;
   return { type: "Warning", reason: "SecretUpdated", message: secretUpdated.changed(name) };
-}
-
-function uriIn({ data }: KeptSecret): string | undefined {
-  const encodedURI = data?.["uri"];
-  return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
-}
-
-function encoded(data: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
 }

@@ -102,3 +102,8 @@ function decoded(text: string): string {
     return text;
   }
 }
+
+/** The data of a Secret as Kubernetes stores it. */
+export function encoded(data: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
+}

@@ -12,9 +12,14 @@ export const digestOfData = `${GROUP}/data-sha256`;
 export const rotatedAtKey = `${GROUP}/password-rotated-at`;
 /** Of a connection Secret: the value of `passwordRotationAt` that was last carried out. */
 export const handledKey = `${GROUP}/password-rotation-handled`;
+/**
+ * Of a connection Secret whose one role has a password that nothing shows: the time at which a reset of it was sent
+ * (RFC 3339). The write that brings the password takes it away.
+ */
+export const sentKey = `${GROUP}/password-reset-sent`;
 
 /** The annotations that the operator writes, besides those of a template. */
-const ownAnnotations = [builtFrom, digestOfData, rotatedAtKey, handledKey, SECRET_OF];
+const ownAnnotations = [builtFrom, digestOfData, rotatedAtKey, handledKey, sentKey, SECRET_OF];
 
 /** The longest `built-from` that is kept, in characters: the operator writes no longer ones. */
 const longestSource = 131_072;
@@ -138,4 +143,10 @@ export function isUntouched({ metadata, dataDigest }: KeptSecret): boolean {
 /** True if a Secret was written with this data. */
 export function isDigestOf({ metadata }: KeptSecret, data: Record<string, string>): boolean {
   return metadata.annotations?.[digestOfData] === digest(data);
+}
+
+/** The URI in a Secret. */
+export function uriIn({ data }: KeptSecret): string | undefined {
+  const encodedURI = data?.["uri"];
+  return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
 }

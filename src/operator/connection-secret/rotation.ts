@@ -2,14 +2,15 @@ import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { millisecondsOf } from "../resources/duration.ts";
 import type { Secret } from "../resources/secret.ts";
 import type { RolePassword } from "../service-client/role-password.ts";
-import { handledKey, originIn, rotatedAtKey } from "./kept-secret.ts";
+import { handledKey, originIn, rotatedAtKey, sentKey } from "./kept-secret.ts";
 
 // A connection Secret records its own rotation, in the write that brings the password. So a death at any instant, a
 // wiped status and a restored Compute leave a Secret whose record is about the password in it.
 //
 //   two roles | the reset changes the role that the Secret does not hold: until the Secret is written nobody uses that
 //             | role, so a lost reply or a death only has it reset once more
-//   one role  | the reset changes the password in use: after a death or a lost reply the password is read first
+//   one role  | the reset changes the password in use: after a death or a lost reply the password is read first. Where
+//             | the service shows none, the Secret says beforehand that a reset is sent: then it is sent again at once
 
 type Wanted = NonNullable<Compute["spec"]["connectionSecret"]>;
 
@@ -21,6 +22,8 @@ export interface PasswordRecord {
   rotatedAt: number | undefined;
   /** The value of `passwordRotationAt` that was last carried out. */
   handled: string | undefined;
+  /** A reset was sent whose answer the Secret does not hold: where nothing shows the password, it may be dead. */
+  isSent?: boolean;
 }
 
 /** A rotation that is due. `request`: the value of `passwordRotationAt` that it answers; `undefined`: of its age. */
@@ -80,7 +83,12 @@ export function recordIn({ metadata }: Pick<Secret, "metadata">, wanted: Wanted)
   const { [rotatedAtKey]: written = "" } = annotations;
   // Years of more digits reach the end of time, beyond which no next rotation can be written.
   const rotatedAt = /^[0-9]{4}-/.test(written) ? Date.parse(written) : Number.NaN;
-  return { role, rotatedAt: Number.isNaN(rotatedAt) ? undefined : rotatedAt, handled: annotations[handledKey] };
+  return {
+    role,
+    rotatedAt: Number.isNaN(rotatedAt) ? undefined : rotatedAt,
+    handled: annotations[handledKey],
+    ...(annotations[sentKey] !== undefined && { isSent: true }),
+  };
 }
 
 /** The part of a record that a Secret's own annotations hold. */

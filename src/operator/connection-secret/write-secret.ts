@@ -6,7 +6,15 @@ import { type Compute, computeKind } from "../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, labels, OPERATOR_NAME, SECRET_OF } from "../resources/names.ts";
 import { secretKind } from "../resources/secret.ts";
 import type { Binding } from "./binding.ts";
-import { builtFrom, digest, digestOfData, type KeptSecret, keptConnectionSecret, templateOf } from "./kept-secret.ts";
+import {
+  builtFrom,
+  digest,
+  digestOfData,
+  type KeptSecret,
+  keptConnectionSecret,
+  sentKey,
+  templateOf,
+} from "./kept-secret.ts";
 import { secretConflict, secretForbidden, secretRejected, secretUpdated } from "./messages.ts";
 import { isAt, isElsewhere, isOf, markOf, placeOfSecret, type SecretPlace, secretInStatus } from "./place.ts";
 import { annotationsOf, type Rotated } from "./rotation.ts";
@@ -118,6 +126,19 @@ export async function recordPassword(
   await cluster.patch(secretKind, secret.metadata, patch.ops());
 }
 
+/** Notes that a reset of its password is sent at this time; `undefined`: that none was. */
+export async function noteReset(
+  secret: KeptSecret,
+  at: number | undefined,
+  cluster: Pick<ClusterClient, "patch">,
+): Promise<void> {
+  const patch = guardedPatch(secret, { resourceVersion: true });
+  if (at !== undefined) patch.setAnnotation(sentKey, new Date(at).toISOString());
+  else if (secret.metadata.annotations?.[sentKey] !== undefined) patch.remove(["metadata", "annotations", sentKey]);
+  else return;
+  await cluster.patch(secretKind, secret.metadata, patch.ops());
+}
+
 /** Writes the content again, and that the Secret is this Compute's. */
 export async function repairSecret(
   compute: Compute,
@@ -136,6 +157,7 @@ export async function repairSecret(
     for (const name of Object.keys(before[member])) {
       if (Object.hasOwn(kept, name) && !Object.hasOwn(wanted[member], name)) patch.remove(["metadata", member, name]);
     }
+    if (member === "annotations" && Object.hasOwn(kept, sentKey)) patch.remove(["metadata", member, sentKey]);
     for (const [name, value] of Object.entries(wanted[member])) {
       if (kept[name] !== value) patch.set(["metadata", member, name], value);
     }

@@ -124,6 +124,7 @@ export function secretsWith(record: PasswordRecord, believed = record) {
     leftBehind: () => [],
     readingDueAt: () => undefined,
     forget: () => {},
+    noteReset: async () => {},
     readSoon: () => {},
     readNow: () => {},
     recorded: () => record,

@@ -34,6 +34,7 @@ describe("a Compute", () => {
       leftBehind: () => [],
       recorded: () => undefined,
       recordedNow: () => Promise.resolve(undefined),
+      noteReset: async () => {},
       readSoon: () => {},
       readNow: () => {},
     };

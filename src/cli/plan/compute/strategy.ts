@@ -41,6 +41,7 @@ export const computeStrategy: Strategy<TrackedCompute, Observed, Step, End, Outc
 /** No command writes Secrets. */
 const secrets = {
   recordedNow: () => Promise.resolve(undefined),
+  noteReset: async () => {},
   readSoon: () => {},
   remove: () => Promise.resolve([]),
 };

@@ -24,7 +24,7 @@ export interface ExecuteContext {
   state: ReconcileState;
   signal: AbortSignal;
   /** The connection Secrets, for a rotation of the password in one. */
-  secrets: Pick<ConnectionSecrets, "recordedNow" | "readSoon" | "remove">;
+  secrets: Pick<ConnectionSecrets, "recordedNow" | "noteReset" | "readSoon" | "remove">;
   uninstalling: CrdDeletion;
   /** `undefined` while the connection is not open. */
   access: ServiceAccess | undefined;

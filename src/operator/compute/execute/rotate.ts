@@ -24,12 +24,24 @@ export async function resetPassword(action: Rotate, context: ExecuteContext, acc
   const record = await secrets.recordedNow(compute);
   const due = wanted && record && dueRotation(wanted, record, annotations.passwordRotationAt, now, state.known.rotated);
   // The cache is older than the Secret.
-  if (due === undefined || due.role !== role || due.request !== request) {
+  if (
+    wanted === undefined ||
+    record === undefined ||
+    due === undefined ||
+    due.role !== role ||
+    due.request !== request
+  ) {
     return unchanged(compute, { requeue: after(soonMs) });
   }
-  if (context.isStillAllowed?.() === false) return unchanged(compute, { requeue: atOnce });
   const { client } = access;
   const before = state.known.password;
+  // The next process has to know of a reset whose password nothing else shows.
+  const isNoted = wanted.roles === undefined && before?.state === "unstored";
+  if (isNoted && record.isSent !== true) await secrets.noteReset(compute, now);
+  if (context.isStillAllowed?.() === false) {
+    if (isNoted) await secrets.noteReset(compute, undefined);
+    return unchanged(compute, { requeue: atOnce });
+  }
   state.passwordDoubted();
   // A late effect of this request, or of one that an earlier term sent, shows when the password is read again.
   secrets.readSoon(compute.metadata.uid);
@@ -40,6 +52,7 @@ export async function resetPassword(action: Rotate, context: ExecuteContext, acc
   if (answer.kind !== "ok") {
     if (answer.kind === "ambiguous") state.passwordDoubted(true);
     else state.passwordKept(before);
+    if (answer.kind !== "ambiguous" && isNoted) await secrets.noteReset(compute, undefined);
     const doing = requests.resetPassword(role, branchID);
     return recordFailedWrite(action, withoutRole(answer), doing, compute, context, access, roleMissing);
   }

@@ -26,7 +26,9 @@ export const rotatePassword: PlanRule = (
   const { state = "doubted", isUnanswered = false } = password ?? {};
   if (wanted.roles === undefined && state === "doubted") return undefined;
   const { id: endpointID, branch_id: branchID } = endpoint;
-  const isUrgent = due.request !== undefined || (isUnanswered && wanted.roles === undefined);
+  // A Secret whose password nothing shows is put right by another reset alone.
+  const mayBeDead = isUnanswered || (state === "unstored" && secret.record.isSent === true);
+  const isUrgent = due.request !== undefined || (mayBeDead && wanted.roles === undefined);
   if (!isUrgent && !secret.mayCut) return undefined;
   // A reset cuts connections to what may be another's: a link without proof is enough for a PATCH alone.
   if (proof === "none") {

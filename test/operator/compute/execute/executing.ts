@@ -94,6 +94,7 @@ export class Acting {
       secrets: {
         recordedNow: () => Promise.resolve(undefined),
         readSoon: () => {},
+        noteReset: async () => {},
         remove: () => Promise.resolve([]),
       },
       uninstalling,
