@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main, primary } from "../service/support/shop.ts";
@@ -92,6 +92,18 @@ describe("apply --connection-file", () => {
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", shop), "--yes", "--connection-file", file]);
     expect(run).toMatchObject({ status: 1, err: expect.stringContaining(`--connection-file: ${said}`) });
     expect(stage.writes).toEqual([]);
+  });
+
+  test.each([
+    ["standard output", "-", "- is no file: compute-operator connection NAME -o json prints a connection"],
+    ["an empty name", "", '"" names no file'],
+    ["a directory that is to be made", "none/", '"none/" names no file'],
+    ["a directory that takes no files", "/proc/c.json", "ENOENT"],
+  ])("refuses %s before anything is sent, and leaves no file", async (_, file, said) => {
+    using stage = new Stage();
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", shop), "--yes", "--connection-file", file]);
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining(`--connection-file: ${said}`) });
+    expect([stage.writes, readdirSync(stage.directory)]).toEqual([[], ["a.yaml"]]);
   });
 });
 

@@ -17,11 +17,18 @@ export function withSecret({ tracked }: Inventory): TrackedCompute[] {
 
 /** Throws `CommandProblem` if the file cannot be written; asked before anything is sent. */
 export function requireWritable(file: string): void {
+  const why = unwritable(file);
+  if (why !== undefined) throw new CommandProblem([`--connection-file: ${why}`]);
+  tryWriting(() => rmSync(draftDirectory(file), { recursive: true }));
+}
+
+function unwritable(file: string): string | undefined {
+  if (file === "-") return "- is no file: compute-operator connection NAME -o json prints a connection";
+  if (file === "" || file.endsWith("/")) return `"${file}" names no file`;
   const directory = statSync(dirname(file), { throwIfNoEntry: false });
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (directory?.isDirectory() === true && (found === undefined || found.isFile())) return;
-  const why = found === undefined ? `${dirname(file)} is no directory` : `${file} is there, and is no file`;
-  throw new CommandProblem([`--connection-file: ${why}`]);
+  if (directory?.isDirectory() !== true) return `${dirname(file)} is no directory`;
+  const isFile = lstatSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
+  return isFile ? undefined : `${file} is there, and is no file`;
 }
 
 /**
@@ -55,8 +62,8 @@ export function problemOf({ object: { metadata } }: TrackedCompute, data: Exclud
 
 /** A file that is there keeps its old content until the new one stands, and nobody else may read either. */
 function replaceFile(file: string, text: string): void {
-  try {
-    const directory = mkdtempSync(join(dirname(file), ".connections-"));
+  tryWriting(() => {
+    const directory = draftDirectory(file);
     try {
       const draft = join(directory, "draft");
       writeFileSync(draft, text, { mode: 0o600 });
@@ -64,6 +71,16 @@ function replaceFile(file: string, text: string): void {
     } finally {
       rmSync(directory, { recursive: true });
     }
+  });
+}
+
+function draftDirectory(file: string): string {
+  return mkdtempSync(join(dirname(file), ".connections-"));
+}
+
+function tryWriting(write: () => void): void {
+  try {
+    write();
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     throw new CommandProblem([`--connection-file: ${said}`], { cause: error });
