@@ -115,6 +115,27 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     breaks: /one after another/,
     from: 7,
   },
+  "a Secret in a namespace that does not agree": {
+    file: "connection-secret/connection-secret.ts",
+    line: "if (agrees === true) return undefined;",
+    as: "if (agrees !== undefined) return undefined;",
+    breaks: /where a namespace agrees/,
+    from: 7,
+  },
+  "a Secret in another namespace that stays when its Compute goes": {
+    file: "connection-secret/removal.ts",
+    line: "return waits ? undefined : this.#remove(compute, known, places, undefined);",
+    as: "return [];",
+    breaks: /all is well/,
+    from: 78,
+  },
+  "somebody's own Secret that is written over": {
+    file: "connection-secret/connection-secret.ts",
+    line: "if (secret === undefined || isOf(secret, compute)) return secret;",
+    as: "if (secret !== undefined || isLive === undefined) return secret;",
+    breaks: /nobody's own Secret/,
+    from: 62,
+  },
 };
 
 /** From now on this thread loads the operator with the mistake in it: nothing of the operator may be loaded before. */

@@ -61,6 +61,11 @@ export type Action =
   | { do: "remove branch"; nth: number }
   /** People start a branch from it. */
   | { do: "branch off"; nth: number; name: string }
+  /** The people of another namespace agree to connection Secrets there, or no longer; it is made where there is none. */
+  | { do: "agree"; namespace: string; agrees: boolean }
+  /** They have a Secret of this name, or delete what there is of it. */
+  | { do: "make secret"; namespace: string; name: string }
+  | { do: "remove secret"; namespace: string; name: string }
   /** A client connects, which wakes an idle compute. */
   | { do: "connect"; nth: number }
   /** The leading operator process dies and another starts. */

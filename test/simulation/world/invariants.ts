@@ -10,7 +10,7 @@ import type { Change } from "../api-server/store.ts";
 import { BrakeGuard } from "./brake-guard.ts";
 import type { BranchesGuard } from "./branch-guard.ts";
 import { BudgetGuard } from "./budget-guard.ts";
-import { specOf } from "./computes.ts";
+import { conditionOf, specOf } from "./computes.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { LeaderGuard } from "./leader-guard.ts";
 import type { Promises } from "./promises.ts";
@@ -90,6 +90,8 @@ export class Invariants {
     const after = type === "DELETED" ? undefined : object;
     if (resource.plural === "branches") branches.objectChanged(type === "DELETED" ? object : previous, after);
     if (resource.plural === "computes") promises.computeChanged(previous, after, process);
+    if (resource.plural === "secrets") promises.secrets.changed(previous, after, process);
+    if (resource.plural === "namespaces") promises.secrets.namespaceChanged(after, object);
     if (process === undefined || resource.plural === "leases") return;
     const write = { process, at: clock.monotonic(), resource: resource.plural, before: previous, after };
     promises.clusterWritten(write);
@@ -234,13 +236,19 @@ function isOfBranches({ method, path }: ServiceRequest): boolean {
   return method !== "GET" && path.includes("/branches");
 }
 
-/** True if nothing of a Branch changed but the end of its lease. */
+/** True if nothing of a Branch changed but the end of its lease, or that its project is busy meanwhile. */
 function isOfLeaseAlone(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined) return false;
+  const isBusy = [before, after].some((one) => conditionOf(one, "Ready")?.reason === "ProjectBusy");
   const rest = ({ metadata, status, ...others }: KubeObject) => ({
     ...others,
     metadata: { ...metadata, resourceVersion: "" },
-    status: { ...(isJsonObject(status) ? status : {}), expiresAt: "", appliedEnd: "" },
+    status: {
+      ...(isJsonObject(status) ? status : {}),
+      expiresAt: "",
+      appliedEnd: "",
+      ...(isBusy && { conditions: "" }),
+    },
   });
   const { expiry } = specOf(after);
   return isJsonObject(expiry) && "lease" in expiry && sameJSON(rest(before), rest(after));

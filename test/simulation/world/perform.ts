@@ -1,5 +1,6 @@
 import type { Action } from "./actions.ts";
 import { computesPath } from "./computes.ts";
+import { agree, makeSecret, removeSecret } from "./other-namespaces.ts";
 import { comeBack, loseCluster, renameFleet, uninstall } from "./rebuild.ts";
 import type { ServiceHost } from "./service-host.ts";
 import type { World } from "./world.ts";
@@ -106,6 +107,12 @@ export function perform(world: World, action: Action): void {
       if (endpoint !== undefined) host.connect(endpoint.id);
       return;
     }
+    case "agree":
+      return agree(world.server, action.namespace, action.agrees);
+    case "make secret":
+      return makeSecret(world.server, action.namespace, action.name);
+    case "remove secret":
+      return removeSecret(world.server, action.namespace, action.name);
     case "kill":
       return world.kill(weather.lasting(action.downMs));
     case "pause":

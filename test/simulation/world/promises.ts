@@ -23,6 +23,7 @@ import {
 } from "./records.ts";
 import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
+import { SecretGuard } from "./secret-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
 import { TimeGuard } from "./time-guard.ts";
@@ -51,6 +52,7 @@ export class Promises {
   readonly access: AccessGuard;
   readonly fleets: FleetGuard;
   readonly disabled: DisableHistory;
+  readonly secrets: SecretGuard;
   readonly #clock: Clock;
   readonly #services: Services;
   readonly #namesShown: boolean;
@@ -74,6 +76,7 @@ export class Promises {
     this.#services = services;
     this.register = new Register(clock);
     const report = (promise: string, message: string) => this.report(promise, message);
+    this.secrets = new SecretGuard(clock, this.register, report);
     this.access = new AccessGuard(clock, report);
     this.fleets = new FleetGuard({ server, clock, services, register: this.register, fleet }, report);
     this.shards = new ShardGuard({ clock, register: this.register }, report);
@@ -124,6 +127,7 @@ export class Promises {
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
     if (this.#observers.changed(after ?? before)) return;
+    this.secrets.computeChanged(before, after);
     if (process !== undefined && after !== undefined) {
       this.#checkAdoption(before, after);
     }

@@ -1,3 +1,4 @@
+import { othersOf } from "./other-namespaces.ts";
 import type { World } from "./world.ts";
 
 // Clusters that are emptied or lost, and set up again by their people.
@@ -28,7 +29,9 @@ export function loseCluster(world: World, downMs: number): void {
   for (const name of world.processes) world.kill(downMs, name);
   world.promises.fleets.lost(world.workload.computes());
   world.branches.lost();
+  const others = othersOf(world.server);
   world.server.wipe();
+  others();
   world.workload.settle(world.services.key);
   world.workload.setBaseURL(world.services.baseURL);
 }

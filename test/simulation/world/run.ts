@@ -196,7 +196,15 @@ function complaintsOf(world: World): string[] {
   const { awaited } = world.workload;
   const ending = awaited === undefined ? [] : [`${awaited} is still being deleted`];
   const observers = observerComplaints(world.workload.computes(), world.host.allEndpoints());
-  return [...ending, ...complaints(sceneOf(world)), ...branchComplaints(branchSceneOf(world)), ...observers];
+  const secrets = world.server.store.list(world.server.resource("", "secrets"), undefined);
+  const ofSecrets = world.promises.secrets.complaints(world.workload.managed(), secrets);
+  return [
+    ...ending,
+    ...complaints(sceneOf(world)),
+    ...branchComplaints(branchSceneOf(world)),
+    ...observers,
+    ...ofSecrets,
+  ];
 }
 
 function branchSceneOf({ workload, host, branches, fleet }: World): BranchScene {

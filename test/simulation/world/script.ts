@@ -8,6 +8,7 @@ import { noFaults, type Rates } from "./fault-plan.ts";
 import { withBranchNames } from "./name-scenarios.ts";
 import { withEdges, withMore } from "./rare-scenarios.ts";
 import type { Script } from "./run-script.ts";
+import { withSecrets } from "./secret-scenarios.ts";
 import { withServiceOf } from "./service-scenarios.ts";
 import { branchesOf, projects } from "./service-seed.ts";
 import { withTime } from "./time-scenarios.ts";
@@ -17,7 +18,7 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
-  return withTime(timelessScriptOf(seed));
+  return withSecrets(withTime(timelessScriptOf(seed)));
 }
 
 /** The same without schedules, windows and changing pools. */
