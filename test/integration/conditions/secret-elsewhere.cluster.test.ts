@@ -186,6 +186,54 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
   });
 });
 
+describe("a tenant in whose namespace a Secret of another's Compute lies", () => {
+  const patched = (patch: object) =>
+    stage.tried(["patch", "secret", "lent", "-n", "mallory", "--type=merge", "-p", JSON.stringify(patch)]);
+  const uidNow = () =>
+    admin("get", "secret", "lent", "-n", "mallory", "--ignore-not-found", "-o", "jsonpath={.metadata.uid}");
+
+  it("a tenant may delete it, give it an owner that is not there, or make it immutable: it comes back as it was", async () => {
+    await agree("mallory", "shop");
+    const connectionSecret = { ...details, name: "lent", namespace: "mallory" };
+    await stage.apply(fleetCompute("lender", "shop", { connectionSecret, branchID: staging }));
+    await stage.ready("shop", "lender");
+    const first = await read("mallory", "lent");
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "none", uid: "00000000-0000-0000-0000-000000000000" };
+    const taken = [
+      () => stage.tried(["delete", "secret", "lent", "-n", "mallory"]),
+      () => patched({ metadata: { ownerReferences: [owner] } }),
+    ];
+    for (const take of taken) {
+      const before = await uidNow();
+      expect((await take()).status).toBe(0);
+      await eventually("another Secret", async () => ![before, ""].includes(await uidNow()) || undefined);
+      expect(await read("mallory", "lent")).toEqual(first);
+    }
+    expect((await patched({ immutable: true })).status).toBe(0);
+    await stage.apply(
+      fleetCompute("lender", "shop", { connectionSecret: { ...details, name: "lent" }, branchID: staging }),
+    );
+    await eventually("the end of the one there", async () => (await uidNow()) === "" || undefined);
+    await stage.apply(fleetCompute("lender", "shop", { connectionSecret, branchID: staging }));
+    await eventually("the next one there", async () => (await uidNow()) !== "" || undefined);
+    expect(await read("mallory", "lent")).toEqual(first);
+  });
+
+  it("a tenant's finalizer keeps the Secret, and neither the Compute nor the Compute's next Secret", async () => {
+    expect((await patched({ metadata: { finalizers: ["example.com/held"] } })).status).toBe(0);
+    const next = { ...details, name: "lent-next", namespace: "mallory" };
+    await stage.apply(fleetCompute("lender", "shop", { connectionSecret: next, branchID: staging }));
+    await eventually("the next Secret", async () => (await read("mallory", "lent-next")) ?? undefined);
+    await admin("delete", "compute", "lender", "-n", "shop", "--timeout=60s");
+    expect(await read("mallory", "lent-next")).toBeUndefined();
+    const deleted = ["get", "secret", "lent", "-n", "mallory", "-o", "jsonpath={.metadata.deletionTimestamp}"];
+    expect(await admin(...deleted)).not.toBe("");
+    expect((await patched({ metadata: { finalizers: null } })).status).toBe(0);
+    await eventually("the end of the first", async () => (await uidNow()) === "" || undefined);
+    await admin("label", "namespace", "mallory", "secrets-from.compute-operator.dev/shop-");
+  });
+});
+
 describe("a Compute that is declared again", () => {
   it("the Compute takes its former Secret over once the namespace agrees again, and takes it along while no operator ran", async () => {
     await stage.apply(fleetCompute("db", "shop", { connectionSecret: { ...details, namespace: "apps" } }));
