@@ -9,8 +9,8 @@ export const agreement = "secrets-from.compute-operator.dev/shop";
 const namespacesPath = "/api/v1/namespaces";
 
 /** A person says whether the namespace agrees; it is made where there is none. */
-export function agree(server: ApiServer, namespace: string, agrees: boolean): void {
-  const labels: JsonObject = agrees ? { [agreement]: "yes" } : {};
+export function agree(server: ApiServer, namespace: string, isAgreed: boolean): void {
+  const labels: JsonObject = isAgreed ? { [agreement]: "yes" } : {};
   const body = { metadata: { name: namespace, labels } };
   const { status } = server.handle({ method: "POST", path: namespacesPath, body });
   if (status !== 409) return;

@@ -147,7 +147,8 @@ function markIn({ metadata, ...secret }: KubeObject): { of: string; uid: string 
 function placeOf(compute: KubeObject): Place | undefined {
   const { connectionSecret: wanted } = specOf(compute);
   if (!isJsonObject(wanted)) return undefined;
-  return { namespace: String(wanted["namespace"] ?? compute.metadata.namespace), name: String(wanted["name"]) };
+  const { namespace = compute.metadata.namespace, name } = wanted;
+  return { namespace: String(namespace), name: String(name) };
 }
 
 function keyOf({ metadata: { uid } }: KubeObject, { namespace, name }: Place): string {
