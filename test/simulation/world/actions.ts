@@ -61,7 +61,7 @@ export type Action =
   | { do: "remove branch"; nth: number }
   /** People start a branch from it. */
   | { do: "branch off"; nth: number; name: string }
-  /** The people of another namespace agree to connection Secrets there, or no longer; it is made where there is none. */
+  /** The people of another namespace agree to connection Secrets there, or no longer; one that is not there is made. */
   | { do: "agree"; namespace: string; agrees: boolean }
   /** They have a Secret of this name, or delete what there is of it. */
   | { do: "make secret"; namespace: string; name: string }
