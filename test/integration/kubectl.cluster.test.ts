@@ -12,6 +12,8 @@ const stage = useStage();
 const primary = { id: "ep-cool-term-123456", branchID: main };
 /** Operations take minutes, so that their progress can be read. */
 const slow = { service: { timeScale: 0.002 }, endpoints: [primary] };
+/** As in the README: the branch is given by its name. */
+const branchName = "main";
 const adopt = { branchPrimary: true };
 const endpoint = `/projects/${project}/endpoints/${primary.id}`;
 
@@ -23,7 +25,7 @@ interface Moment {
 }
 
 async function adopted(shop: Scenario, spec: Record<string, unknown> = {}): Promise<void> {
-  await shop.compute("shop-primary", { adopt, ...spec });
+  await shop.compute("shop-primary", { adopt, branchName, ...spec });
   await shop.ready("shop-primary");
 }
 
@@ -33,7 +35,7 @@ const moments: readonly Moment[] = [
     meaning: "The endpoint was made and is being started.",
     service: { service: slow.service },
     reach: async (shop) => {
-      await shop.compute("shop-primary", { computeUnits: { min: 0.25, max: 2 } });
+      await shop.compute("shop-primary", { branchName, computeUnits: { min: 0.25, max: 2 } });
       await shop.until("shop-primary", "its endpoint", ({ status }) => status.endpointID !== undefined);
     },
   },
@@ -68,17 +70,17 @@ const moments: readonly Moment[] = [
     meaning: "A change of the spec was accepted and is being carried out.",
     service: slow,
     reach: async (shop) => {
-      await shop.compute("shop-primary", { adopt, computeUnits: { min: 1, max: 4 } });
+      await shop.compute("shop-primary", { adopt, branchName, computeUnits: { min: 1, max: 4 } });
       await shop.reason("shop-primary", "Updating");
     },
   },
   {
     title: "Moving",
-    meaning: "`spec.branchID` was changed: the endpoint keeps its host.",
+    meaning: "`spec.branchName` was changed: the endpoint keeps its host.",
     service: slow,
     reach: async (shop) => {
       await adopted(shop);
-      await shop.edit("shop-primary", { branchID: preview });
+      await shop.edit("shop-primary", { branchName: "preview" });
       await shop.reason("shop-primary", "Moving");
     },
   },
@@ -125,7 +127,7 @@ const moments: readonly Moment[] = [
     meaning: "There is no endpoint; the reason says why, and what comes next.",
     service: slow,
     reach: async (shop) => {
-      await shop.cluster.create("Compute", shop.namespace, manifest("shop-primary"));
+      await shop.cluster.create("Compute", shop.namespace, manifest("shop-primary", { branchName }));
       await shop.reason("shop-primary", "PrimaryExists");
     },
   },
@@ -135,7 +137,7 @@ const moments: readonly Moment[] = [
       "An endpoint is linked that was never seen, and cannot be: here a Compute was restored before its connection. One that was seen keeps the state that it had.",
     service: slow,
     reach: async (shop) => {
-      const restored = manifest("shop-primary", { connectionRef: { name: "restored-later" } });
+      const restored = manifest("shop-primary", { branchName, connectionRef: { name: "restored-later" } });
       const annotations = { "compute-operator.dev/endpoint-id": primary.id };
       const metadata = { ...restored.metadata, annotations };
       await shop.cluster.create("Compute", shop.namespace, { ...restored, metadata });
@@ -170,6 +172,12 @@ function steady(text: string): string {
 
 async function chapter({ title, meaning, service, reach }: Moment): Promise<string> {
   const shop = await stage().scenario(service);
+  for (const [id, name] of [
+    [main, branchName],
+    [preview, "preview"],
+  ]) {
+    shop.console("PATCH", `/projects/${project}/branches/${id}`, { branch: { name } });
+  }
   await reach(shop);
   const get = async (...wide: string[]) =>
     steady(await kubectl(["--namespace", shop.namespace, "get", "computes", ...wide]));
