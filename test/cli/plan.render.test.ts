@@ -74,7 +74,7 @@ test.each<[BranchEntry, string]>([
   ],
   [
     branched({ step: "delete", id: "br-1", fields: changed.slice(1), ...because }),
-    "- Branch shop/pr  delete   br-1: type x Message.",
+    "- Branch shop/pr  delete   br-1: type x. Message.",
   ],
   [branched({ step: "wait", id: "br-1", ...because }), "… Branch shop/pr  wait     REASON: Message."],
   [

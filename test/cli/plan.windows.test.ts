@@ -68,7 +68,9 @@ describe("a change that would cut connections while no window is open", () => {
     expect(run).toMatchObject({ status: 0, err: "" });
     const patch = stage.writes.find(({ line }) => line.startsWith("PATCH"));
     expect(patch?.body).toEqual({ endpoint: { suspend_timeout_seconds: 600 } });
-    expect(run.out).toMatch(/^~ shop\/a {2}patch .*scaleToZero.*computeUnits\.max 4 would cut connections/m);
+    expect(run.out).toMatch(
+      /^~ shop\/a {2}patch .*scaleToZero\.after \S+ → 600s\. computeUnits\.min 2, computeUnits\.max 4 would cut connections/m,
+    );
     expect(run.out).toContain("Applied: 1 as declared, 1 waiting for a window.");
     const again = await stage.run("apply", ["-f", path, "--yes"]);
     expect(again).toMatchObject({ status: 0 });

@@ -148,7 +148,7 @@ function stepOf(
     case "reset":
     case "delete":
     case "release":
-      return joined(on, joined(listed, message, " "));
+      return joined(on, joined(listed, message, ". "));
   }
 }
 
