@@ -240,6 +240,11 @@ test.each<[string, Found, string]>([
     compute({ status: { ...ready, observedGeneration: 3 } }),
     "nothing to do",
   ],
+  [
+    "a Compute that only observes",
+    compute({ status: { observedGeneration: 2, conditions: [condition("Ready", "True", "Observed")] } }),
+    "nothing is sent until spec.managementPolicy is Manage",
+  ],
 ])("%s says what comes next", (_, found, next) => {
   expect(rowsOf(found, "next")).toEqual([next]);
 });
