@@ -1,3 +1,4 @@
+import { constants } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -85,7 +86,10 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     });
   };
   const server = tls
-    ? createTlsServer({ ...options, cert: tls.certificate, key: tls.key }, handle)
+    ? createTlsServer(
+        { ...options, cert: tls.certificate, key: tls.key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION },
+        handle,
+      )
     : createServer(options, handle);
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   server.on("connection", (socket: Socket) => {
