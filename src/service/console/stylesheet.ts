@@ -34,6 +34,9 @@ h2 { font-size: 1.1rem; margin: 0 0 .25rem; }
 section { margin-top: 2rem; }
 small { display: block; color: var(--soft); font-size: .85em; }
 header small, button small, .about small { display: inline; margin-left: .35rem; }
+p, dd, li, h1, h2, summary, label { overflow-wrap: anywhere; }
+td, th { overflow-wrap: break-word; }
+a, b, code, q, strong, td, th { unicode-bidi: isolate; }
 code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 .about, .hint { color: var(--soft); margin: 0 0 1rem; }
 .hint { margin-top: 1rem; max-width: 60rem; }

@@ -1,14 +1,10 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { main, primary, project, Shop } from "../support/shop.ts";
+import { violations } from "./axe.ts";
 import { signatureOf } from "./signature.ts";
 import { Site } from "./site.ts";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-const widths = [390, 768, 1280];
+const widths = [390, 768, 1440];
 
 const projectPath = `/app/projects/${project}`;
 const branch = `${projectPath}/branches/${main}`;
@@ -60,14 +56,6 @@ function busyShop(): Shop {
 async function signedIn(site: Site): Promise<void> {
   await site.page.goto(site.address);
   await site.page.getByRole("button", { name: "ana@example.com" }).click();
-}
-
-/** The rules that the page breaks, with the elements that do. */
-async function violations(page: Page): Promise<unknown> {
-  await page.evaluate(axe);
-  return page.evaluate(
-    "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))",
-  );
 }
 
 it.each(["light", "dark"] as const)(

@@ -33,6 +33,14 @@ function pass(ms: number): void {
 }
 
 describe("the home page", () => {
+  it("gives every part that follows changes an id of its own", () => {
+    shop.active({ suspend_timeout_seconds: -1 });
+    pass(3_600_000);
+    const ids = [...ana.get("/").html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids.filter((id) => id?.endsWith(primary))).toEqual([primary, `used-${primary}`]);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
   it("says what is active now, and used today and this week since Monday, recorded or not", () => {
     expect(figures()).toEqual({
       "Active now": "0 computes",

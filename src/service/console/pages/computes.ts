@@ -71,22 +71,27 @@ export function nothingFound({ search, state }: Part): Html {
   return html`<p>There are no computes yet. <a href="/app/projects">Choose a project</a>, then a branch: its page makes one.</p>`;
 }
 
-/** A table of computes of any project. */
-export function computeTable(visit: Visit, found: readonly FoundCompute[]): Html {
+/** A table of computes of any project. `prefix`: of the ids of rows, where a page has several tables. */
+export function computeTable(visit: Visit, found: readonly FoundCompute[], prefix = ""): Html {
   return html`<div class="scroll"><table class="cards"><caption>${counted(found.length, "compute")}</caption>
 <thead><tr><th scope="col">Compute id</th><th scope="col">Project</th><th scope="col">Branch</th><th scope="col">Type</th>
 <th scope="col">Status</th><th scope="col">Size</th><th scope="col">Used this week</th><th scope="col">Last active</th></tr></thead>
 <tbody>${found.map((one) => {
     const compute = visit.context.store.endpoints.byId(one.id);
-    return compute && row(visit, one, compute);
+    return compute && row(visit, one, compute, prefix);
   })}</tbody></table></div>`;
 }
 
-function row(visit: Visit, { projectName, branchName, usedMs }: FoundCompute, compute: StoredEndpoint): Html {
+function row(
+  visit: Visit,
+  { projectName, branchName, usedMs }: FoundCompute,
+  compute: StoredEndpoint,
+  prefix: string,
+): Html {
   const { id, name, projectId, branchId, lastActive, disabled } = compute;
   const [status, progress] = [statusInWords(compute), progressInWords(compute)];
   const management = managementInWords(visit, compute);
-  return html`<tr id="${id}" data-live><th scope="row"><a href="${computePath(projectId, branchId, id)}"><code>${id}</code></a>
+  return html`<tr id="${prefix}${id}" data-live><th scope="row"><a href="${computePath(projectId, branchId, id)}"><code>${id}</code></a>
 ${management ?? (name !== undefined && html`<small>${name}</small>`)}</th>
 <td><a href="${pathOf("app", "projects", projectId)}">${projectName}</a></td>
 <td><a href="${branchPath(projectId, branchId)}">${branchName}</a></td><td class="whole">${typeInWords(compute)[0]}</td>

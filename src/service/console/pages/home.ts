@@ -49,11 +49,6 @@ function overview(visit: Visit, owners: readonly Owner[]): Html {
       ? html`<p>Nothing is active. A connection wakes a compute: <a href="/app/computes">choose one</a> to see how to connect.</p>`
       : computeTable(visit, active.rows)
   }${active.total > most && html`<p><a href="/app/computes?state=active">All ${active.total}</a></p>`}</section>
-${
-  costly.length > 0 &&
-  html`<section id="used" data-live><h2>Most used this week</h2>${computeTable(visit, costly)}
-<p><a href="/app/computes?sort=used">All computes by their use</a></p></section>`
-}
 <section id="ending" data-live><h2>Ends within seven days</h2>${
     ending.length === 0
       ? html`<p>No branch ends soon. The page of a branch gives it an end: <a href="/app/projects">choose a project</a>.</p>`
@@ -62,6 +57,11 @@ ${
 <section id="failed" data-live><h2>Failed in the last seven days</h2>${
     failed.length === 0 ? html`<p>No operation failed.</p>` : failedTable(visit, failed)
   }</section>
+${
+  costly.length > 0 &&
+  html`<section id="used" data-live><h2>Most used this week</h2>${computeTable(visit, costly, "used-")}
+<p><a href="/app/computes?sort=used">All computes by their use</a></p></section>`
+}
 <p class="hint">Hours of today and of this week, since Monday, count in UTC.</p>`;
 }
 

@@ -62,7 +62,7 @@ function newSecret({ session }: Visit): Html | undefined {
   const { created } = session;
   session.created = undefined;
   if (!created) return undefined;
-  return html`<div class="notice secret"><label for="secret" role="status">The secret of <b>${created.name}</b>: copy it
+  return html`<div class="notice secret" role="status"><label for="secret">The secret of <b>${created.name}</b>: copy it
 now, it is not shown again.</label>
 <input id="secret" readonly value="${created.secret}" autocomplete="off" spellcheck="false" autofocus>
 ${copyButton("secret", "API key")}</div>`;
