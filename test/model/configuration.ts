@@ -1,4 +1,6 @@
+import type { Disruption } from "../../src/operator/resources/schedule.ts";
 import { signatureOf } from "../../src/operator/resources/signature.ts";
+import { type Phase, timeless } from "./calendar.ts";
 import { forbidden } from "./judge.ts";
 import type { Kube } from "./people.ts";
 import type { Service, Standing, Write } from "./service.ts";
@@ -33,6 +35,16 @@ export interface Configuration {
   forbids: (write: Write, before: Service, object: Kube | undefined, facts: Facts) => string | undefined;
   /** At rest no record may be left. */
   isRecordless: boolean;
+  /** The wall clock, of which a world lives through one phase after another. */
+  phases: readonly Phase[];
+  /** Nothing happens and nothing goes wrong before the endpoint is made and shown. */
+  startsMade: boolean;
+  /** More of the first spec. */
+  spec: Partial<Kube["spec"]>;
+  /** The connection's default of `disruption`. */
+  ofConnection?: Disruption;
+  /** The value that a person gives the annotation `disruptionUntil`. */
+  allowedUntil?: string;
   /** What is left of a write that is not over. */
   recordOf: (object: Kube) => unknown;
 }
@@ -89,6 +101,9 @@ export function configuration(name: string, fields: Partial<Configuration>): Con
     showsNames: true,
     endpoints: [],
     isRecordless: false,
+    phases: timeless,
+    startsMade: false,
+    spec: {},
     forbids: (write, before, object, facts) => forbidden(write, before, object, facts, whole),
     recordOf: ({ status }) => status["pendingWrite"],
     ...fields,

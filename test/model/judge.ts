@@ -1,5 +1,6 @@
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
 import type { Configuration } from "./configuration.ts";
+import { untimelyAtRest } from "./judge-of-time.ts";
 import { type Kube, ourUID } from "./people.ts";
 import { bears, type Service, type Write } from "./service.ts";
 import type { Facts, World } from "./state.ts";
@@ -30,7 +31,7 @@ export function brokenBy(
 
 /** Why all is not well where nothing happens any more. */
 export function stuckBy(
-  { facts }: World,
+  { facts, phase }: World,
   object: Kube | undefined,
   service: Service,
   configuration: Configuration,
@@ -40,6 +41,7 @@ export function stuckBy(
   // A Compute of a shard that no process reconciles.
   if (Number(metadata.labels?.["shard"] ?? 0) >= configuration.shards) return undefined;
   if (metadata.deletionTimestamp !== undefined) return "the Compute is not let go";
+  if (configuration.phases.length > 1) return untimelyAtRest({ phase, facts }, object, service, configuration);
   const own = ownOf(service, configuration);
   const [endpoint] = own;
   const reason = status.conditions?.find(({ type }) => type === "Ready")?.reason;

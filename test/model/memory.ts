@@ -32,7 +32,7 @@ export type Happening =
   /** The watch, or an answer of the API server, shows a newer version of the Compute. */
   | { kind: "changed"; to: Version }
   /** A reconcile: with a new list, with the one it has, or with none. */
-  | { kind: "reconciles"; seen: Version; list: readonly Endpoint[] | "held" | "none" }
+  | { kind: "reconciles"; seen: Version; list: readonly Endpoint[] | "held" | "none"; serviceNow: number }
   /** The request that the reconcile waits for is over. */
   | { kind: "replied"; reply: Reply };
 
@@ -48,8 +48,18 @@ export interface Lists {
 export interface Run {
   seen: Version;
   at: number;
+  /** By the service's clock. */
+  serviceNow: number;
   since: ({ kind: "reply"; reply: Reply; at: number } | { kind: "changed"; to: Version; at: number })[];
   effect: Effect;
+}
+
+/** A reconcile that found nothing to do: another one comes with another object, another list, or the time. */
+export interface Rest {
+  content: number;
+  list: number;
+  /** By the service's clock. */
+  wakesAt: number;
 }
 
 /** What a process knows of the Compute between two reconciles, or knew when the present one began. */
@@ -59,6 +69,8 @@ export interface Memory {
   term: string;
   /** The version that a patch found outdated. */
   outdated?: string | undefined;
+  /** The last reconcile, where it found nothing to do. */
+  rest?: Rest | undefined;
 }
 
 /** A memory as text: what is known on its first line, and on a second one the reconcile that waits for an answer. */

@@ -2,14 +2,18 @@ import { ClaimIndex } from "../../src/operator/claims/claim-index.ts";
 import { computeKindOf, type Parts as StepParts } from "../../src/operator/compute/kind.ts";
 import { type ComputeMemory, handOverForMs } from "../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
+import { asOf, momentOf } from "../../src/operator/compute/observe/moment.ts";
 import type { Subject } from "../../src/operator/compute/observe/observation.ts";
+import type { Action } from "../../src/operator/compute/plan/action.ts";
 import { ReconcileState } from "../../src/operator/compute/reconcile-state.ts";
+import { clockDueAt } from "../../src/operator/compute/requeue.ts";
 import { parts as stepParts } from "../../src/operator/compute/steps.ts";
 import type { ConnectionView } from "../../src/operator/connection/registry.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import { step } from "../../src/operator/life/kind.ts";
 import type { ListerAccess } from "../../src/operator/project/service-access.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
+import type { Disruption } from "../../src/operator/resources/schedule.ts";
 import { type Interned, nextMoment, textOf, trusted, valueOf } from "./canonical.ts";
 import { listed, lister } from "./lists.ts";
 import {
@@ -19,6 +23,7 @@ import {
   type Memory,
   momentIn,
   partsOf,
+  type Rest,
   type Run,
   stateOf,
   type Version,
@@ -33,6 +38,10 @@ export interface Parts extends StepParts {
   seen: (state: ReconcileState, compute: Compute, now: number) => void;
   /** A patch as it leaves. */
   patch: (ops: readonly JsonPatchOperation[]) => JsonPatchOperation[];
+  /** The time of the service, of two clocks. */
+  now: (service: number, machine: number) => number;
+  momentOf: typeof momentOf;
+  clockDueAt: typeof clockDueAt;
 }
 
 export const parts: Parts = {
@@ -40,6 +49,9 @@ export const parts: Parts = {
   remembers: (known) => known,
   seen: (state, compute, now) => state.seen(compute, now),
   patch: (ops) => [...ops],
+  now: (service) => service,
+  momentOf,
+  clockDueAt,
 };
 
 export interface OperatorSettings {
@@ -50,6 +62,9 @@ export interface OperatorSettings {
   /** Whether a reconcile may use the list of an earlier one. */
   held: boolean;
   parts: Parts;
+  /** The world has schedules or windows: a reconcile needs an occasion. */
+  isTimed: boolean;
+  ofConnection: Disruption | undefined;
 }
 
 /**
@@ -93,7 +108,7 @@ export class OperatorModel {
         return this.#textOf({ ...memory, known: state.known }, memory.known);
       }
       case "reconciles": {
-        const { seen, list } = happening;
+        const { seen, list, serviceNow } = happening;
         const memory = trusted<Memory>(valueOf(text));
         if (memory.outdated === seen.version) return memoryText;
         memory.outdated = undefined;
@@ -101,7 +116,7 @@ export class OperatorModel {
         if (memory.lists.through !== through) memory.lists = { answered: [], written: [], unlisted: [], through };
         if (list === "none") memory.lists.list = undefined;
         else if (list !== "held") listed(memory.lists, list, now);
-        const begun: Run = { seen, at: now + 1, since: [], effect: { kind: "get", through: "", id: "" } };
+        const begun: Run = { seen, at: now + 1, serviceNow, since: [], effect: { kind: "get", through: "", id: "" } };
         return this.#played(textOf(memory), begun);
       }
       case "replied":
@@ -129,25 +144,32 @@ export class OperatorModel {
     const { lists, term } = memory;
     const state = stateOf(memory);
     const replay = new Replay(run, (to, at) => this.#settings.parts.seen(state, this.#compute(to), at));
-    const ended = await replay.run(() => this.#reconcile(run, state, lists, replay));
+    let rest: Rest | undefined;
+    const ended = await replay.run(async () => {
+      rest = await this.#reconcile(run, state, lists, replay);
+    });
     if (ended.kind === "waits") return `${text}\n${textOf({ ...run, effect: ended.effect })}`;
     const outdated = ended.kind === "outdated" ? run.seen.version : undefined;
     if (!this.#settings.held) lists.list = undefined;
-    return this.#textOf({ known: state.known, lists, term, outdated }, trusted<Memory>(valueOf(text)).known);
+    return this.#textOf({ known: state.known, lists, term, outdated, rest }, trusted<Memory>(valueOf(text)).known);
   }
 
   /** As ComputeReconciler does it, without what no promise of the protocol hangs on: pools, Secrets, uninstalling. */
-  async #reconcile(run: Run, state: ReconcileState, lists: Lists, replay: Replay): Promise<void> {
-    const { createSettleMs, fleet, parts: real } = this.#settings;
-    const compute = this.#compute(run.seen);
-    const annotations = annotationsOf(compute, 0);
+  async #reconcile(run: Run, state: ReconcileState, lists: Lists, replay: Replay): Promise<Rest | undefined> {
+    const { createSettleMs, fleet, parts: real, isTimed, ofConnection } = this.#settings;
+    const stored = this.#compute(run.seen);
+    const annotations = annotationsOf(stored, 0);
     const { clock } = replay;
     const now = clock.monotonic();
+    const serviceNow = real.now(run.serviceNow, clock.now());
+    const compute = asOf(stored, serviceNow);
     real.seen(state, compute, now);
-    if (handOverForMs(state.known, now) > 0) return;
+    if (handOverForMs(state.known, now) > 0) return undefined;
     const claimants = claimantsOf(compute);
-    const subject: Subject = { compute, annotations, claimants, now, serviceNow: now, createSettleMs, fleet };
+    const moment = real.momentOf(stored, ofConnection, serviceNow);
+    const subject: Subject = { compute, annotations, claimants, now, serviceNow, moment, createSettleMs, fleet };
     state.begin(annotations, true, now);
+    const actions: Action[] = [];
     const kind = computeKindOf({
       parts: real,
       cluster: {
@@ -175,9 +197,15 @@ export class OperatorModel {
         // Of a planted bug it is what a bug deserves.
         if (real === parts) throw new Error(message);
       },
+      onStep: (action) => void actions.push(action),
     });
-    const given = { subject, connection: this.#connection(lists) };
-    await step(kind, { object: compute, memory: state, given, access: this.#access(lists, replay) });
+    const given = { subject, connection: this.#connection(lists, serviceNow) };
+    const { seen } = await step(kind, { object: compute, memory: state, given, access: this.#access(lists, replay) });
+    const [action] = actions;
+    const isAtRest = action?.kind === "settled" && action.requeueAfterMs === undefined;
+    if (!isTimed || run.since.length > 0 || !isAtRest || state.requeue.timedAt !== undefined) return undefined;
+    const list = this.#contents.of(textOf(lists.list?.endpoints));
+    return { content: run.seen.content, list, wakesAt: serviceNow + real.clockDueAt(seen, state.known) - now };
   }
 
   #objectOf({ content, version }: Version): unknown {
@@ -185,13 +213,15 @@ export class OperatorModel {
     return { ...object, metadata: { ...object.metadata, resourceVersion: version } };
   }
 
-  #connection({ through }: Lists): ConnectionView {
+  #connection({ through }: Lists, serviceNow: number): ConnectionView {
     const session = {
       fingerprint: through,
       baseURL: through,
       projectIsGone: () => Promise.resolve(false),
+      time: { isKnown: true, now: () => serviceNow },
     };
-    return trusted<ConnectionView>({ kind: "open", session, terminating: false });
+    const connection = { spec: { disruption: this.#settings.ofConnection } };
+    return trusted<ConnectionView>({ kind: "open", session, connection, terminating: false });
   }
 
   #access(lists: Lists, replay: Replay): ListerAccess {

@@ -1,4 +1,5 @@
 import { API_VERSION, annotations, finalizers } from "../../src/operator/resources/names.ts";
+import type { Disruption } from "../../src/operator/resources/schedule.ts";
 import type { Configuration } from "./configuration.ts";
 import { projectID, type Service } from "./service.ts";
 import type { Facts } from "./state.ts";
@@ -26,13 +27,26 @@ export interface Kube {
     disabled?: boolean;
     deletionPolicy?: string;
     adopt?: unknown;
+    computeUnits?: { min: number; max: number };
+    postgresSettings?: Record<string, string>;
+    passwordlessAccess?: boolean;
+    driftPolicy?: string;
+    managementPolicy?: string;
+    schedule?: { name: string; computeUnits: { min: number; max: number } }[];
+    disruption?: Disruption | undefined;
   };
-  status: Record<string, unknown> & { conditions?: { type: string; reason: string; status: string }[] };
+  status: Record<string, unknown> & {
+    conditions?: { type: string; reason: string; status: string }[];
+    schedule?: { active: string; until?: string };
+    appliedEntry?: string;
+    waiting?: { field: string }[];
+    nextWindow?: string;
+  };
 }
 
 export const ourUID = "00000000-0000-4000-8000-00000000000a";
 
-export function firstObject({ type, adopt }: Configuration): Kube {
+export function firstObject({ type, adopt, spec }: Configuration): Kube {
   return {
     apiVersion: API_VERSION,
     kind: "Compute",
@@ -49,6 +63,7 @@ export function firstObject({ type, adopt }: Configuration): Kube {
       type,
       connectionRef: { name: "default" },
       ...(adopt === undefined ? {} : { adopt }),
+      ...spec,
     },
     status: { observedGeneration: -1 },
   };
@@ -57,6 +72,8 @@ export function firstObject({ type, adopt }: Configuration): Kube {
 interface Scene {
   object: Kube;
   service: Service;
+  phase: number;
+  facts: Facts;
 }
 
 interface Change {
@@ -208,7 +225,7 @@ export const people: readonly Person[] = [
   },
 ];
 
-function edited(object: Kube, spec: Partial<Kube["spec"]>): [string, Change][] {
+export function edited(object: Kube, spec: Partial<Kube["spec"]>): [string, Change][] {
   const { metadata } = object;
   return [
     [
@@ -224,7 +241,7 @@ function edited(object: Kube, spec: Partial<Kube["spec"]>): [string, Change][] {
   ];
 }
 
-function annotated(object: Kube, key: string, value: string): [string, Change][] {
+export function annotated(object: Kube, key: string, value: string): [string, Change][] {
   if (object.metadata.annotations?.[key] === value) return [];
   const { metadata } = object;
   return [

@@ -1,5 +1,7 @@
 import { annotations } from "../../src/operator/resources/names.ts";
-import { newestVersion, nowMs, textOf, tickMs, trusted, versionText } from "./canonical.ts";
+import { entryIn, phaseAt, sizeIn, wallIn } from "./calendar.ts";
+import { newestVersion, nowMs, textOf, tickMs, trusted, valueOf, versionText } from "./canonical.ts";
+import type { Happening, Memory } from "./memory.ts";
 import { type Kube, ourUID } from "./people.ts";
 import { Servers } from "./servers.ts";
 import { bears } from "./service.ts";
@@ -131,6 +133,47 @@ export class Processes extends Servers {
     if (shows !== "MassLoss" || metadata.annotations?.[annotations.confirmLoss] !== undefined) return undefined;
     const noted = { ...metadata.annotations, [annotations.confirmLoss]: "yes" };
     this.writeObject(current, this.texts.of(textOf({ ...object, metadata: { ...metadata, annotations: noted } })));
+    return current;
+  }
+
+  /** True if the last reconcile found nothing to do, and nothing has come since that asks for another. */
+  protected isResting(at: number, current: World): boolean {
+    const process = trusted<Process>(current.processes[at]);
+    const { rest } = trusted<Memory>(valueOf(this.texts.text(process.memory)));
+    if (rest === undefined || rest.content !== process.seen) return false;
+    const list = this.texts.of(textOf(this.listOf(current.service, process.seen)));
+    return rest.list === list && wallIn(this.configuration, current.phase) < rest.wakesAt;
+  }
+
+  /** Notes whether a list shows the size that the spec asks for now: then the service has been brought to its entry. */
+  protected notes(current: World, happening: Happening): void {
+    if (happening.kind !== "reconciles" || this.configuration.phases.length === 1) return;
+    const { list, seen } = happening;
+    if (typeof list === "string") return;
+    const object = this.content(seen.content);
+    const size = sizeIn(this.configuration, current.phase, object);
+    const isShown = list.some((one) => one.autoscaling_limit_max_cu === size);
+    if (isShown) current.facts.shownEntry = entryIn(this.configuration, current.phase, object);
+    else delete current.facts.shownEntry;
+  }
+
+  /** The entry in force when this reconcile began, of a world with a clock. */
+  protected entryOf(memory: number): string | undefined {
+    const run = this.run(memory);
+    if (run === undefined || this.configuration.phases.length === 1) return undefined;
+    return entryIn(this.configuration, phaseAt(this.configuration, run.serviceNow), this.content(run.seen.content));
+  }
+
+  /**
+   * A write that is carried out brings the service to the entry of its plan. If that ended meanwhile and no answer
+   * comes, nobody can tell.
+   */
+  protected brings(current: World, memory: number, isAnswered: boolean): World {
+    const entry = this.entryOf(memory);
+    if (entry === undefined || current.object === 0) return current;
+    current.facts.broughtTo = entry;
+    if (!isAnswered && entry !== entryIn(this.configuration, current.phase, this.object(current)))
+      current.facts.isBlurred = true;
     return current;
   }
 

@@ -1,8 +1,10 @@
-import { newestVersion, textOf, trusted, versionText } from "./canonical.ts";
-import type { Effect, Happening, Reply } from "./memory.ts";
+import { phaseAt, wallIn } from "./calendar.ts";
+import { newestVersion, textOf, trusted, valueOf, versionText } from "./canonical.ts";
+import { freshMs, untimely } from "./judge-of-time.ts";
+import { type Effect, type Happening, type Memory, partsOf, type Reply } from "./memory.ts";
 import { Processes, versionOf } from "./processes.ts";
 import { splitPatch } from "./servers.ts";
-import { shown } from "./service.ts";
+import { shown, type Write } from "./service.ts";
 import type { Process, World } from "./state.ts";
 
 /** A reconcile and the requests that it sends, each with all that may come of it. */
@@ -17,20 +19,27 @@ export class Requests extends Processes {
     const process = trusted<Process>(current.processes[at]);
     const seen = versionOf(process);
     const lists = new Map<string, Happening>();
+    const serviceNow = wallIn(this.configuration, current.phase);
     const fresh = faults ? [current.service, ...current.past.map(({ service }) => service)] : [current.service];
     for (const service of fresh) {
       const list = this.listOf(service, seen.content);
       const isOld = service !== current.service;
-      lists.set(`reconciles with ${isOld ? "a list that lags" : "a new list"}`, { kind: "reconciles", seen, list });
+      lists.set(`reconciles with ${isOld ? "a list that lags" : "a new list"}`, {
+        kind: "reconciles",
+        seen,
+        list,
+        serviceNow,
+      });
     }
     if (faults && this.configuration.held && this.texts.text(process.memory).includes('"list":'))
-      lists.set("reconciles with the list it has", { kind: "reconciles", seen, list: "held" });
+      lists.set("reconciles with the list it has", { kind: "reconciles", seen, list: "held", serviceNow });
     if (faults && this.configuration.listless)
-      lists.set("reconciles without a list", { kind: "reconciles", seen, list: "none" });
+      lists.set("reconciles without a list", { kind: "reconciles", seen, list: "none", serviceNow });
     for (const [name, happening] of lists) {
       const copy = world();
       const memory = this.told(process.memory, happening);
       if (memory === undefined) continue;
+      this.notes(copy, happening);
       this.send(at, copy, memory, `process ${at} ${name}`, emit, faults);
     }
   }
@@ -134,6 +143,7 @@ export class Requests extends Processes {
     const replied = (copy: World, reply: Reply) => this.replied(at, copy, memory, reply);
     const ambiguous: Reply = { kind: "answer", answer: { kind: "ambiguous", message: "no answer" } };
     const { kind: _, ...write } = effect;
+    const bad = this.judged(at, world(), memory, write);
     if (this.isOutdated(at, world(), memory)) {
       return emit(
         `${what}: withdrawn`,
@@ -144,6 +154,7 @@ export class Requests extends Processes {
     const begun = () => {
       const copy = world();
       if (isPost) this.uses(copy, "post");
+      if (bad !== undefined) copy.facts.bad = bad;
       return copy;
     };
     // The model ends here: with more POSTs it would go on for ever.
@@ -151,6 +162,7 @@ export class Requests extends Processes {
     {
       const copy = begun();
       const answer = this.carryOut(copy, write);
+      if (answer.kind === "ok") this.brings(copy, memory, true);
       emit(`${what}${answer.kind === "ok" ? "" : `: ${answer.kind}`}`, replied(copy, { kind: "answer", answer }));
     }
     if (!faults) return;
@@ -162,12 +174,14 @@ export class Requests extends Processes {
       if (write.method === "RESTART") copy.facts.unanswered = (copy.facts.unanswered ?? 0) + 1;
       return replied(copy, ambiguous);
     };
-    const flies = (copy: World) =>
-      copy.flying.push({ write: this.texts.of(textOf(write)), left: this.configuration.settleInstants });
+    const flies = (copy: World) => {
+      const entry = this.entryOf(memory);
+      copy.flying.push({ write: this.texts.of(textOf(write)), left: this.configuration.settleInstants, entry });
+    };
     fate("loss", "never arrives", unanswered);
     fate("loss", "carried out, no answer", (copy) => {
       this.carryOut(copy, write);
-      return unanswered(copy);
+      return unanswered(this.brings(copy, memory, false));
     });
     fate("late", "on its way, no answer", (copy) => {
       flies(copy);
@@ -177,7 +191,7 @@ export class Requests extends Processes {
       replied(copy, { kind: "answer", answer: { kind: "busy", message: "busy" } }),
     );
     fate("death", "carried out, and the process dies", (copy) => {
-      this.carryOut(copy, write);
+      this.carryOut(this.brings(copy, memory, false), write);
       unanswered(copy);
       return this.dies(at, copy);
     });
@@ -185,6 +199,21 @@ export class Requests extends Processes {
       flies(copy);
       unanswered(copy);
       return this.dies(at, copy);
+    });
+  }
+
+  /** The promise about times that this write breaks as it leaves. */
+  protected judged(at: number, current: World, memory: number, write: Write): string | undefined {
+    const run = this.run(memory);
+    const { lists } = trusted<Memory>(valueOf(partsOf(this.texts.text(memory)).memory));
+    if (run === undefined || current.object === 0 || this.isOutdated(at, current, memory)) return undefined;
+    return untimely(write, {
+      planned: this.content(run.seen.content),
+      service: this.service(current),
+      list: run.at - (lists.list?.startedAt ?? 0) <= freshMs ? lists.list?.endpoints : undefined,
+      phases: [phaseAt(this.configuration, run.serviceNow), current.phase],
+      facts: current.facts,
+      configuration: this.configuration,
     });
   }
 

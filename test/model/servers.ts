@@ -1,6 +1,7 @@
 import { applyJsonPatch } from "../simulation/api-server/json-patch.ts";
 import type { JsonObject } from "../simulation/api-server/objects.ts";
 import { Refusal } from "../simulation/api-server/refusal.ts";
+import { wallIn } from "./calendar.ts";
 import { newestVersion, renumbered, textOf, trusted } from "./canonical.ts";
 import type { Effect } from "./memory.ts";
 import type { Kube } from "./people.ts";
@@ -42,7 +43,12 @@ export class Servers extends WorldState {
   /** A newer version: every other one is one older. */
   protected writeObject(current: World, content: number): void {
     if (content === current.object) return;
-    if (content === 0 && this.content(current.object).spec.deletionPolicy === "Retain") current.facts.isRetained = true;
+    const { spec } = this.content(current.object);
+    if (content === 0 && (spec.deletionPolicy === "Retain" || spec.managementPolicy === "Observe"))
+      current.facts.isRetained = true;
+    const applied = content === 0 ? undefined : this.content(content).status.appliedEntry;
+    // The status may name the entry whose size a list showed, without a write.
+    if (applied !== undefined && applied === current.facts.shownEntry) current.facts.broughtTo = applied;
     const names = new Map<number, number>();
     for (let version = newestVersion; version > newestVersion - 100; version--) names.set(version, version - 1);
     for (const process of current.processes) {
@@ -57,7 +63,9 @@ export class Servers extends WorldState {
 
   protected carryOut(current: World, write: Write) {
     const before = this.service(current);
-    const { service, answer } = carriedOut(before, write, this.configuration);
+    const isTimed = this.configuration.phases.length > 1;
+    const now = isTimed ? wallIn(this.configuration, current.phase) : undefined;
+    const { service, answer } = carriedOut(before, write, this.configuration, now);
     const bad = this.configuration.forbids(
       write,
       before,

@@ -14,6 +14,14 @@ export interface Standing {
   disabled?: true | undefined;
   /** How often it was restarted. */
   restarts: number;
+  /** Its size, where a world has any. */
+  size?: number | undefined;
+  /** A setting of Postgres. */
+  setting?: string | undefined;
+  passwordless?: boolean | undefined;
+  isIdle?: true | undefined;
+  /** The time of its last change by a PATCH or a person, where the world has a clock. */
+  changedAt?: number | undefined;
 }
 
 /** The service at one moment. */
@@ -40,7 +48,7 @@ export const projectID = "shiny-wind-028834";
 
 /** As answers and lists show an endpoint. */
 export function shown(
-  { id, branch, name, disabled, restarts }: Standing,
+  { id, branch, name, disabled, restarts, size, setting, passwordless, isIdle, changedAt }: Standing,
   { type, showsNames }: ServiceSettings,
 ): Endpoint {
   const second = String(id).padStart(2, "0");
@@ -49,11 +57,15 @@ export function shown(
     project_id: projectID,
     branch_id: branch,
     type,
-    current_state: "active",
+    current_state: isIdle === true ? "idle" : "active",
     disabled: disabled === true,
     created_at: `2026-01-01T00:00:${second}Z`,
     started_at: `2026-01-01T00:${String(restarts).padStart(2, "0")}:${second}Z`,
     ...(showsNames && name !== undefined ? { name } : {}),
+    ...(size === undefined ? {} : { autoscaling_limit_min_cu: size, autoscaling_limit_max_cu: size }),
+    ...(setting === undefined ? {} : { settings: { pg_settings: { work_mem: setting } } }),
+    ...(passwordless === undefined ? {} : { passwordless_access: passwordless }),
+    ...(changedAt === undefined ? {} : { updated_at: new Date(changedAt).toISOString() }),
   };
 }
 
@@ -62,10 +74,26 @@ export function bears({ name }: Standing, uid: string): boolean {
   return signatureIn(name)?.uid === uid;
 }
 
-interface Body {
+export interface Body {
   branch_id?: string;
   name?: string;
   disabled?: boolean;
+  autoscaling_limit_max_cu?: number;
+  settings?: { pg_settings?: Record<string, string> };
+  passwordless_access?: boolean;
+}
+
+/** The attributes that a write sends. */
+export function bodyOf({ body }: Pick<Write, "body">): Body {
+  return trusted<{ endpoint?: Body } | null>(body)?.endpoint ?? {};
+}
+
+/** The members of an endpoint that a body sets. */
+function set(body: Body, before: Partial<Standing>, now: number | undefined): Partial<Standing> {
+  const { autoscaling_limit_max_cu: size = before.size, passwordless_access: passwordless = before.passwordless } =
+    body;
+  const setting = body.settings?.pg_settings?.["work_mem"] ?? before.setting;
+  return { size, setting, passwordless, changedAt: now };
 }
 
 /** Carries a write out: the service afterwards, and its answer. */
@@ -73,8 +101,9 @@ export function carriedOut(
   service: Service,
   { method, through, id, body }: Write,
   settings: ServiceSettings,
+  now?: number,
 ): { service: Service; answer: Answer<Written> } {
-  const sent: Body = trusted<{ endpoint?: Body } | null>(body)?.endpoint ?? {};
+  const sent = bodyOf({ body });
   const target = service.endpoints.find((endpoint) => endpoint.at === through && `ep-${endpoint.id}` === id);
   const isTaken = (branch: string) =>
     settings.type === "read_write" &&
@@ -89,7 +118,14 @@ export function carriedOut(
     const branch = sent.branch_id ?? "";
     if (isTaken(branch)) return refused(409, "the branch has a primary");
     const made = service.made + 1;
-    const endpoint: Standing = { id: made, at: through, branch, name: sent.name, restarts: 0 };
+    const endpoint: Standing = {
+      id: made,
+      at: through,
+      branch,
+      name: sent.name,
+      restarts: 0,
+      ...set(sent, {}, undefined),
+    };
     if (sent.disabled === true) endpoint.disabled = true;
     return ok([...service.endpoints, endpoint], endpoint, made);
   }
@@ -108,7 +144,13 @@ export function carriedOut(
     case "PATCH": {
       const { branch_id: branch = target.branch, name = target.name, disabled = target.disabled } = sent;
       if (branch !== target.branch && isTaken(branch)) return refused(409, "the branch has a primary");
-      const after: Standing = { ...target, branch, name, disabled: disabled === true ? true : undefined };
+      const after: Standing = {
+        ...target,
+        ...set(sent, target, now),
+        branch,
+        name,
+        disabled: disabled === true ? true : undefined,
+      };
       return ok(
         [...others, after].toSorted((a, b) => a.id - b.id),
         after,

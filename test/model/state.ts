@@ -28,6 +28,12 @@ export interface Facts {
   asked?: number;
   /** Somebody moved or deleted an endpoint at the service. */
   isMeddledWith?: true;
+  /** The entry of the schedule that the service was last brought to; empty: none. */
+  broughtTo?: string;
+  /** Somebody resized the endpoint while the service was not in the entry in force, or no status said so. */
+  isBlurred?: true;
+  /** The entry whose size the list of the last reconcile showed. */
+  shownEntry?: string;
 }
 
 /** One process of the operator. */
@@ -51,10 +57,12 @@ export interface World {
   /** What lists may still show: the service as it was during the last instants, and how many ago that ended. */
   past: { service: number; age: number }[];
   /** Writes to the service that nobody waits for, and how many instants they may still take. */
-  flying: { write: number; left: number }[];
+  flying: { write: number; left: number; entry?: string | undefined }[];
   /** Patches of the object that nobody waits for. `version`: the one that they test; 0: none. */
   late: { patch: number; version: number }[];
   facts: Facts;
+  /** The phase of the wall clock. */
+  phase: number;
 }
 
 export interface Patch {
@@ -79,9 +87,17 @@ export class WorldState {
 
   constructor(configuration: Configuration, parts: Parts) {
     this.configuration = configuration;
-    const { settleInstants, fleet, showsNames, held } = configuration;
+    const { settleInstants, fleet, showsNames, held, phases, ofConnection } = configuration;
     this.operator = new OperatorModel(
-      { createSettleMs: settleInstants * 10_000, fleet, showsNames, held, parts },
+      {
+        createSettleMs: settleInstants * 10_000,
+        fleet,
+        showsNames,
+        held,
+        parts,
+        isTimed: phases.length > 1,
+        ofConnection,
+      },
       this.texts,
     );
   }
@@ -178,9 +194,14 @@ export class WorldState {
 
   protected uses(current: World, budget: string): boolean {
     const left = current.facts.left[budget] ?? 0;
+    if (this.configuration.startsMade && budget !== "post" && !this.isMade(current)) return false;
     if (left === 0) return false;
     current.facts.left[budget] = left - 1;
     return true;
+  }
+
+  protected isMade({ object }: World): boolean {
+    return object === 0 || Number(this.content(object).status["observedGeneration"]) >= 1;
   }
 
   /** Each process reconciles the Computes of its own shard. */

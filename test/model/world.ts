@@ -1,7 +1,9 @@
+import { entryIn } from "./calendar.ts";
 import { newestVersion, textOf, trusted } from "./canonical.ts";
 import type { Model, Step } from "./checker.ts";
 import { brokenBy, stuckBy } from "./judge.ts";
 import { firstObject, people } from "./people.ts";
+import { peopleOfTime } from "./people-of-time.ts";
 import { Requests } from "./requests.ts";
 import type { Service } from "./service.ts";
 import type { Patch, Process, World } from "./state.ts";
@@ -22,6 +24,7 @@ export class WorldModel extends Requests implements Model {
       flying: [],
       late: [],
       facts: { left: { ...this.configuration.may } },
+      phase: 0,
     });
   }
 
@@ -37,13 +40,18 @@ export class WorldModel extends Requests implements Model {
     emit("time passes", this.tick(world()));
     this.lateArrivals(world, emit);
     for (const [at] of world().processes.entries()) this.processSteps(at, world, emit);
+    const later = world();
+    if (later.phase + 1 < this.configuration.phases.length && this.uses(later, "clock")) {
+      later.phase += 1;
+      emit(`the clock goes to ${this.configuration.phases[later.phase]?.at}`, later);
+    }
     // Nobody does anything with what is gone.
     if (world().object === 0) return steps;
-    for (const { name, needs, change } of people) {
+    for (const { name, needs, change } of [...people, ...peopleOfTime]) {
       const current = world();
       if (!this.uses(current, needs)) continue;
       for (const [what, after] of change(
-        { object: this.object(current), service: this.service(current) },
+        { object: this.object(current), service: this.service(current), phase: current.phase, facts: current.facts },
         this.configuration,
       )) {
         const copy = this.read(this.text(current));
@@ -90,6 +98,7 @@ export class WorldModel extends Requests implements Model {
       else if (!isCurrent) emit(`process ${at} sees the object`, this.watch(at, world()));
       else if (process.memory === 0) continue;
       else if (this.effectOf(process.memory) !== undefined) this.send(at, world(), process.memory, "", emit, false);
+      else if (this.isResting(at, world())) continue;
       else
         this.reconciles(
           at,
@@ -162,11 +171,15 @@ export class WorldModel extends Requests implements Model {
   }
 
   protected lateArrivals(world: () => World, emit: (name: string, world: World | undefined) => void): void {
-    for (const [index, { write }] of world().flying.entries()) {
+    for (const [index, { write, entry }] of world().flying.entries()) {
       const copy = world();
       copy.flying.splice(index, 1);
       const sent = this.write(write);
-      this.carryOut(copy, sent);
+      const isDone = this.carryOut(copy, sent).kind === "ok";
+      if (isDone && entry !== undefined && copy.object !== 0) {
+        copy.facts.broughtTo = entry;
+        if (entry !== entryIn(this.configuration, copy.phase, this.object(copy))) copy.facts.isBlurred = true;
+      }
       emit(`a late ${sent.method} ${sent.id} arrives`, copy);
       const lost = world();
       lost.flying.splice(index, 1);

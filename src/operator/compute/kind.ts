@@ -146,7 +146,7 @@ async function report(
   state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
   state.fallsDue(fallsDueAt(observed, state.known));
   const reported = await parts.updateStatus(outcome, observed, bound, { ...options, state });
-  state.reported(reported.status);
+  state.reported(reported.status, outcome.effect);
   if (isCutOver(observed, state.known, action)) {
     state.cuts(undefined);
     options.onTurnOver?.(reported);

@@ -4,7 +4,7 @@ import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
 import type { Absence } from "../life/gone.ts";
 import type { Write } from "../life/record.ts";
-import type { WaitingChange, WriteRecord } from "../resources/compute.ts";
+import type { ComputeStatus, WaitingChange, WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import type { Reason } from "./words/reasons.ts";
@@ -115,6 +115,25 @@ export interface Accepted {
   entry?: string | undefined;
   /** The changes that wait for a window. */
   waiting?: readonly WaitingChange[] | undefined;
+}
+
+/**
+ * The memory of what the service was brought to, after a reconcile with this effect and status. One that neither sent
+ * the spec nor found it settled leaves the status as it was: a write of this term that it does not tell of is newer.
+ */
+export function acceptedAfter(
+  accepted: Accepted | undefined,
+  { appliedGeneration, endpointID, drift = [], appliedEntry, waiting }: ComputeStatus,
+  { kind }: Pick<Effect, "kind">,
+): Accepted | undefined {
+  if (appliedGeneration === undefined) return accepted;
+  const isConcluded = kind === "accepted" || kind === "settled";
+  const isNewer = accepted?.endpointID !== undefined && accepted.endpointID === (endpointID ?? accepted.endpointID);
+  if (isNewer && !isConcluded) return accepted;
+  // The service may have accepted more than the status says yet.
+  const more = accepted?.endpointID === endpointID ? (accepted?.generation ?? -1) : -1;
+  const generation = appliedGeneration === -1 && accepted === undefined ? -1 : Math.max(appliedGeneration, more);
+  return { endpointID, generation, drift, entry: isConcluded ? appliedEntry : undefined, waiting };
 }
 
 /** An accepted PATCH. */

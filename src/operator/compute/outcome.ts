@@ -31,6 +31,8 @@ export type Effect =
   | {
       kind: "accepted";
       generation: number;
+      /** The entry of the schedule that it brought the service to; empty: none. */
+      entry: string;
       endpoint: Endpoint | undefined;
       operations: readonly Operation[];
       drift?: readonly Difference[] | undefined;

@@ -18,7 +18,7 @@ import type {
   RememberedWrite,
   Signed,
 } from "./memory.ts";
-import { answersCountAfter, rememberedSince, withDelete } from "./memory.ts";
+import { acceptedAfter, answersCountAfter, rememberedSince, withDelete } from "./memory.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { type Observation } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
@@ -233,14 +233,9 @@ export class ReconcileState {
     this.#known.deletes = withDelete(this.#known.deletes, endpointID, change);
   }
 
-  /** The status says this now. */
-  reported({ appliedGeneration, endpointID, drift = [], appliedEntry: entry, waiting }: Compute["status"]): void {
-    if (appliedGeneration === undefined) return;
-    const { accepted } = this.#known;
-    // The service may have accepted more than the status says yet.
-    const more = accepted?.endpointID === endpointID ? (accepted?.generation ?? -1) : -1;
-    const generation = appliedGeneration === -1 && accepted === undefined ? -1 : Math.max(appliedGeneration, more);
-    this.#known.accepted = { endpointID, generation, drift, entry, waiting };
+  /** The status says this after a reconcile with this effect. */
+  reported(status: Compute["status"], effect: Pick<Outcome["effect"], "kind">): void {
+    this.#known.accepted = acceptedAfter(this.#known.accepted, status, effect);
   }
 
   /** An event reported a write. */

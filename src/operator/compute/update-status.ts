@@ -17,6 +17,7 @@ import { isOpen } from "./memory.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { type Observation, type Observed } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
+import { broughtTo } from "./plan/disruption.ts";
 import type { ReconcileState } from "./reconcile-state.ts";
 import { carriedBy } from "./record.ts";
 import { noteClearsAt } from "./requeue.ts";
@@ -113,6 +114,7 @@ function statusAfter(
     fingerprint: list?.fingerprint,
     secret: secret.secret,
     moment: o.moment,
+    broughtTo: list && broughtTo(list, known),
     stalls,
     now,
   });

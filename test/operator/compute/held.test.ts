@@ -61,7 +61,7 @@ describe("a status may wait", () => {
 
 describe("what is held back", () => {
   const self = compute();
-  const accepted: Effect = { kind: "accepted", generation: 1, endpoint: endpoint(), operations: [] };
+  const accepted: Effect = { kind: "accepted", entry: "", generation: 1, endpoint: endpoint(), operations: [] };
   const made = shown(self, "Creating", "made", { effect: accepted });
   const hold = (state: ReconcileState, outcome: Outcome, now: number, isNew = false) =>
     state.hold(outcome, { isNew, endpoint: endpoint() }, now);

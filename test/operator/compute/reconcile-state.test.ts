@@ -170,11 +170,11 @@ describe("an accepted PATCH", () => {
 test("what the status says was carried out is remembered, and kept where that is wiped", () => {
   const state = new ReconcileState(0, "this-term");
   const drift = [{ field: "pooler", ours: "true", theirs: "false" }];
-  state.reported(compute({ status: { appliedGeneration: 3, drift } }).status);
+  state.reported(compute({ status: { appliedGeneration: 3, drift } }).status, { kind: "settled" });
   expect(state.known.accepted).toMatchObject({ generation: 3, drift });
-  state.reported({});
+  state.reported({}, { kind: "settled" });
   expect(state.known.accepted).toMatchObject({ generation: 3, drift });
-  state.reported(compute({ status: { appliedGeneration: 4 } }).status);
+  state.reported(compute({ status: { appliedGeneration: 4 } }).status, { kind: "settled" });
   expect(state.known.accepted).toMatchObject({ generation: 4, drift: [] });
 });
 
@@ -193,4 +193,16 @@ describe("the list that an answer is laid over", () => {
     state.answerLaidOver(1500);
     expect(answersCountAfter(state.known)).toBe(1200);
   });
+});
+
+test("an answered write is not forgotten for a status that was written before it", () => {
+  const state = new ReconcileState(0, "this-term");
+  const written = compute({ generation: 2, status: { appliedGeneration: 1, endpointID: "ep-one", appliedEntry: "" } });
+  state.created("ep-one", written, "office");
+  state.reported(written.status, { kind: "none" });
+  expect(state.known.accepted).toMatchObject({ generation: 2, entry: "office" });
+  state.reported({ appliedGeneration: 1 }, { kind: "none" });
+  expect(state.known.accepted).toMatchObject({ generation: 2, entry: "office" });
+  state.reported(written.status, { kind: "settled" });
+  expect(state.known.accepted).toMatchObject({ entry: "" });
 });

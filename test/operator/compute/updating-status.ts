@@ -16,7 +16,7 @@ const condition = (type: string, reason: string) => ({
 });
 
 export function accepted(generation: number, seen?: Endpoint): Effect {
-  return { kind: "accepted", generation, endpoint: seen, operations: [operation()] };
+  return { kind: "accepted", entry: "", generation, endpoint: seen, operations: [operation()] };
 }
 
 /** A Compute that shows this reason, and its status after an outcome. */

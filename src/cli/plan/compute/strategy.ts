@@ -73,7 +73,7 @@ async function carryOut(
   const secret = { secret: undefined, unchecked: false };
   const written = { cluster, clock, state, event: () => {}, isStopping: () => true };
   const after = await updateStatus(outcome, seen, secret, written);
-  state.reported(after.status);
+  state.reported(after.status, outcome.effect);
   // The plan was made for the spec in force, and the object keeps the declared one.
   inventory.update(tracked, { ...after, spec: tracked.object.spec });
   return outcome;

@@ -74,7 +74,7 @@ function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): 
 }
 
 function created(
-  { lost }: Create,
+  { lost, entry = "" }: Create,
   { recorded, linked }: { recorded: Compute; linked: Compute },
   endpoint: Endpoint,
   operations: Written["operations"],
@@ -82,7 +82,7 @@ function created(
   const message = lost ? createdMessages.replacement(endpoint.id) : createdMessages.first(endpoint.id);
   return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
     // A change of the spec during the POST is still to be sent.
-    effect: { kind: "accepted", generation: generationOf(recorded), endpoint, operations },
+    effect: { kind: "accepted", generation: generationOf(recorded), entry, endpoint, operations },
     events: [{ type: "Normal", reason: "Created", message }],
   });
 }

@@ -50,6 +50,7 @@ export async function patchEndpoint(
     effect: {
       kind: "accepted",
       generation: generationOf(compute),
+      entry: action.entry ?? "",
       endpoint,
       operations,
       drift: action.drift,

@@ -50,7 +50,9 @@ export async function writeRecord(
   );
   state.changeWrite((before) => noted(record, before));
   let latest = compute;
-  const isNoted = disables !== true || compute.status.disabledByUs === true;
+  const isNoted =
+    (disables !== true || compute.status.disabledByUs === true) &&
+    (creating === undefined || entryOf(creating, compute) === compute.status.appliedEntry);
   if (!isSameRecord(compute.status.pendingWrite, record) || !isNoted) {
     const status = {
       ...statusCarrying(compute, state),
@@ -85,12 +87,17 @@ function creatingStatus(
   return {
     conditions,
     appliedGeneration: generationOf(compute),
-    appliedEntry: compute.spec.schedule === undefined ? undefined : entry,
+    appliedEntry: entryOf({ entry }, compute),
     waiting: undefined,
     state: "Creating",
     observedThrough: fingerprint,
     clusterConnection: clusterConnectionOf(compute),
   };
+}
+
+/** The entry as a status names it. */
+function entryOf({ entry }: { entry: string }, { spec }: Compute): string | undefined {
+  return spec.schedule === undefined ? undefined : entry;
 }
 
 /** The definition of Compute is older than the operator: nothing is sent, and a person is told. */

@@ -15,6 +15,8 @@ export interface Moment {
   entry: string;
   /** The time at which that changes; absent: none, or not soon. */
   until?: number | undefined;
+  /** The spec as declared: no entry is laid over it. */
+  declared: Compute["spec"];
   /** The windows, while none is open and nobody let connections be cut: changes that cut them wait. */
   closed?: readonly Span[];
   /** Zones that this process does not know: their entries are never in force, and their windows never open. */
@@ -37,6 +39,7 @@ export function momentOf(
     now,
     entry: entry?.name ?? "",
     until,
+    declared: spec,
     ...(isClosed ? { closed: windows } : {}),
     unknownZones: unknownZones([...(windows ?? []), ...(spec.schedule ?? [])]),
   };

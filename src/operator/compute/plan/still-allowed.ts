@@ -22,7 +22,10 @@ export function isStillAllowed(action: Action, planned: Observed, s: ReadonlySta
   if (planned.kind !== "observed") return true;
   const { secret } = planned;
   const mayCut = later.moment?.closed === undefined;
-  const o = { ...planned, ...later, ...(secret === undefined ? {} : { secret: { ...secret, mayCut } }) };
+  // The Compute has the entry of the plan laid over its spec.
+  const { declared } = planned.moment ?? {};
+  const moment = later.moment && { ...later.moment, ...(declared && { declared }) };
+  const o = { ...planned, ...later, moment, ...(secret === undefined ? {} : { secret: { ...secret, mayCut } }) };
   if (action.kind === "rotate") return rotatePassword(o, s)?.kind === "rotate";
   if (action.kind !== "patch") return true;
   const changes = action.fields.map((field) => ({ field }));

@@ -3,7 +3,7 @@ import type { Compute, ComputeStatus } from "../../resources/compute.ts";
 import { opensAt } from "../../resources/effective-spec.ts";
 import { isObserved } from "../../resources/management-policy.ts";
 import { entryOf, shownEntry } from "../observe/moment.ts";
-import type { Outcome } from "../outcome.ts";
+import type { Effect, Outcome } from "../outcome.ts";
 import type { Seen } from "./seen.ts";
 
 /** The entry that the service was brought to, and the changes that wait, once this generation was looked at. */
@@ -12,10 +12,20 @@ export function left(compute: Compute, effect: Outcome["effect"], seen: Seen): C
   if (isObserved(compute)) return { waiting: undefined };
   if (effect.kind !== "accepted" && effect.kind !== "settled") return {};
   const { waiting = [] } = effect;
-  const isKept = effect.kind === "settled" && effect.keepsEntry === true;
-  const entry = isKept ? compute.status.appliedEntry : entryOf(seen);
-  const appliedEntry = compute.spec.schedule === undefined ? undefined : entry;
+  const appliedEntry = compute.spec.schedule === undefined ? undefined : entryAfter(effect, seen);
   return { appliedEntry, waiting: waiting.length === 0 ? undefined : [...waiting] };
+}
+
+/** The entry that the service was brought to, beside the size by which later processes tell whether that changed. */
+export function brought({ spec }: Compute, { broughtTo, endpoint }: Seen): ComputeStatus {
+  const isShown = spec.schedule !== undefined && endpoint !== undefined && broughtTo !== undefined;
+  return isShown && !isObserved({ spec }) ? { appliedEntry: broughtTo } : {};
+}
+
+/** A status that was held back names the entry of its write, whichever is in force by now. */
+function entryAfter(effect: Extract<Effect, { kind: "accepted" | "settled" }>, seen: Seen): string | undefined {
+  if (effect.kind === "accepted") return effect.entry;
+  return effect.keepsEntry === true ? seen.broughtTo : entryOf(seen);
 }
 
 /** The entry in force, and the next window while something waits for one, by the service's clock. */

@@ -40,6 +40,8 @@ export interface Seen {
   secret: SecretStatus | undefined;
   /** Schedule and windows by the service's clock. */
   moment?: Moment | undefined;
+  /** The entry of the schedule that the service was last brought to; absent where nobody knows. */
+  broughtTo?: string | undefined;
   /** True if the reason has held for so long that it stalls, if it does so later. */
   stalls?: boolean;
   /** Wall time, milliseconds since the epoch. */

@@ -23,7 +23,7 @@ import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons
 import { capacityOf, sizeInWords } from "./capacity.ts";
 import { printedColumns } from "./printed-columns.ts";
 import { isUnmade, stateSeen, stateUnseen } from "./printed-state.ts";
-import { left, timed } from "./schedule.ts";
+import { brought, left, timed } from "./schedule.ts";
 import type { Seen } from "./seen.ts";
 
 /** Shortest time between two writes of `lastActive` alone, in milliseconds. */
@@ -41,6 +41,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...before,
     ...observed(before, outcome, seen),
     ...resolution(outcome, seen),
+    ...brought(compute, seen),
     ...conclusions,
     ...requests(compute, outcome, seen),
     ...goneAfter(compute, outcome, seen),

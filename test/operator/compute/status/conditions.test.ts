@@ -138,7 +138,13 @@ describe("the generation that the service was brought to", () => {
     ["Rejected", undefined, 1],
     ["Paused", undefined, 1],
   ])("the generation after %s (sent: %s) is %i", (reason, applied, generation) => {
-    const accepted = { kind: "accepted", generation: applied ?? 0, endpoint: undefined, operations: [] } as const;
+    const accepted = {
+      kind: "accepted",
+      entry: "",
+      generation: applied ?? 0,
+      endpoint: undefined,
+      operations: [],
+    } as const;
     const settled = { kind: "settled", drift: [] } as const;
     const unsent = reasons[reason].ready === "True" ? settled : ({ kind: "none" } as const);
     const outcome = shown(edited, reason, "", { effect: applied === undefined ? unsent : accepted });

@@ -206,7 +206,9 @@ describe("the state in one word", () => {
 
 describe("operations", () => {
   const written = (operations: readonly Operation[]) =>
-    shown(self, "Updating", "", { effect: { kind: "accepted", generation: 1, endpoint: undefined, operations } });
+    shown(self, "Updating", "", {
+      effect: { kind: "accepted", entry: "", generation: 1, endpoint: undefined, operations },
+    });
   const at = (n: number, fields = {}) =>
     operation({ id: `op-${n}`, created_at: `2026-01-01T00:00:${String(n).padStart(2, "0")}Z`, ...fields });
 

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { largeConfigurationsOfTime } from "./configuration-of-time.ts";
+import { parts } from "./operator.ts";
+import { searched, told } from "./search.ts";
+
+// On a busy machine a second of work may take ten.
+const timeout = 600_000;
+
+test.each(largeConfigurationsOfTime)(
+  "no state of a larger world with a clock breaks a promise, and all ends well: $name",
+  { timeout },
+  async (configuration) => {
+    const result = await searched(configuration, parts, 400_000);
+    console.log(told(configuration.name, result));
+    expect(result.violation?.what).toBeUndefined();
+    expect(result.isCutOff).toBe(false);
+    expect(result.states).toBeGreaterThan(500);
+  },
+);
