@@ -245,6 +245,11 @@ test.each<[string, Found, string]>([
     compute({ status: { observedGeneration: 2, conditions: [condition("Ready", "True", "Observed")] } }),
     "nothing is sent until spec.managementPolicy is Manage",
   ],
+  [
+    "a Branch that is only observed",
+    branch({ status: { observedGeneration: 2, conditions: [condition("Ready", "True", "Observed")] } }),
+    "nothing to do",
+  ],
 ])("%s says what comes next", (_, found, next) => {
   expect(rowsOf(found, "next")).toEqual([next]);
 });

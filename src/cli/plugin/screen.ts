@@ -103,7 +103,9 @@ function nextOf(found: Found, now: number): string {
   if (isLeaving) return "it goes once its deletion is done";
   if (is("Reconciling") || !is("Ready")) return "the operator goes on without you";
   if (shown.reason === "WaitingForWindow") return windowOf(found, now);
-  if (shown.reason === "Observed") return "nothing is sent until spec.managementPolicy is Manage";
+  // A Branch keeps its policy for good.
+  if (shown.reason === "Observed" && found.kind === "Compute")
+    return "nothing is sent until spec.managementPolicy is Manage";
   if (shown.reason === "Idle") return "nothing to do: the first connection wakes it";
   return "nothing to do";
 }
