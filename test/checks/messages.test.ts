@@ -57,6 +57,14 @@ it("a message names its ids in the sentence, and none trails after a colon", () 
   expect(messages.filter(({ text }) => trails(text) && !said.test(text))).toEqual([]);
 });
 
+it("a message uses no word of riddles, and no sentence of it has more than 36 words", () => {
+  const riddle = /\b(somebody|whoever|whatever|anew|afresh|befall\w*|lest|whereof|thereby|told of|by itself)\b/i;
+  expect(riddle.test("Somebody moved endpoint X.")).toBe(true);
+  expect(messages.filter(({ text }) => riddle.test(text))).toEqual([]);
+  const isWordy = (text: string) => text.split(/[.!?] (?=[A-Z])/).some((sentence) => sentence.split(" ").length > 36);
+  expect(messages.filter(({ text }) => isWordy(text))).toEqual([]);
+});
+
 it("a message with three sentences, or filled in with an expression, is found out", () => {
   const source = 'const text = (id: string) => `It went. It came ${id === "" ? `{${id}}` : id}. It stays.`;';
   expect(sentencesIn(source)).toEqual(["It went. It came X. It stays."]);
