@@ -16,9 +16,9 @@ export function keysDocument(): string {
     .filter(([, about, ...answers]) => about === "own" || answers.some((answer) => answer !== "404"));
   return `## Which key may call what
 
-The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
-(own), belongs to somebody else (other), or does not exist (none): where there is no row, other and none get 404. A missing, malformed, unknown or revoked key gets 401
-everywhere. Written by \`npm run generate\` from \`test/service/keys/rights.ts\`, which is written by hand; every cell is
+The status that each key gets on each route below \`/api/v2\`. The object of the request is within the key's reach (own), another
+account's (other), or missing (none); where there is no row, other and none get 404. A missing, malformed, unknown or revoked key gets
+401 everywhere. Written by \`npm run generate\` from \`test/service/keys/rights.ts\`, which is written by hand; every cell is
 tried in \`test/service/accounts.rights.test.ts\`.
 
 ${markdownTable(["route", "about", ...callerNames], lines)}
