@@ -68,7 +68,7 @@ export async function referenceOfRun(): Promise<string[]> {
     "",
     "## Flags of the operator",
     "",
-    "In the Deployment they follow `run` in `args`. Of each other command `--help` tells them.",
+    "In the Deployment they follow `run` in `args`. `--help` lists the flags of any other command.",
     "",
     "```",
     runSyntax.helpInformation(),

@@ -58,7 +58,7 @@ const expiry = z
   .union([
     z.strictObject({
       after: duration("expiry.after", 10, MONTH_SECONDS).describe(
-        "The branch ends this long after it was created, reset or given another expiry, whichever was last, in s, m, h and d, for example 72h: from 10s to 30d.",
+        "The branch ends this long after its creation, last reset or last change of expiry, in s, m, h and d, for example 72h: from 10s to 30d.",
       ),
     }),
     z.strictObject({ at: time.describe("The branch ends at this time (RFC 3339), for example 2026-12-24T00:00:00Z.") }),
@@ -117,7 +117,7 @@ const fields = z.object({
     .optional()
     .describe("Where the branch starts from. Left out: the project's default branch. Immutable."),
   expiry: expiry.describe(
-    "When the branch ends, which the service sees to itself: exactly one of after, at, lease and never. With never the branch stays until this object is deleted.",
+    "When the service ends the branch: exactly one of after, at, lease and never. With never the branch stays until this object is deleted.",
   ),
   protected: optionalFlag(
     "Whether the service protects the branch from deletion and reset. true needs expiry.never: true. Left out, the service decides.",

@@ -81,7 +81,7 @@ export const commonFields = {
   branchName: withRules(z.string().min(1).max(256), printable)
     .optional()
     .describe(
-      "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If the name comes to be that of another branch, the compute follows with driftPolicy: Correct only.",
+      "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If another branch gets the name, the compute follows only with driftPolicy: Correct.",
     ),
   branchRef: z
     .object({ name: objectName.describe("Name of the Branch, in this namespace, for example pr-42.") })

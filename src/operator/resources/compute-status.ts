@@ -112,7 +112,7 @@ export const computeStatus = z.object({
   pendingState: optionalText("pending_state in the service's own words; absent while no change is in progress."),
   type: optionalText("The type that the service shows: read_write or read_only."),
   branchID: optionalText(
-    "The branch that the service shows the endpoint on; while there is no endpoint, the one that spec.branchName or spec.branchRef came to.",
+    "The branch that the service shows the endpoint on; while there is no endpoint, the one that spec.branchName or spec.branchRef names.",
   ),
   resolvedBranch: z
     .object({
@@ -120,7 +120,7 @@ export const computeStatus = z.object({
       id: optionalText("The branch that it came to, and that the compute is kept on."),
     })
     .optional()
-    .describe("What spec.branchName or spec.branchRef last came to, as far as it was followed."),
+    .describe("The branch that spec.branchName or spec.branchRef named when it was last followed."),
   computeUnits: z
     .object({
       min: optionalNumber("Least size in compute units (CU)."),

@@ -91,7 +91,7 @@ export const serviceConnectionSpec = z.object({
   disruption: disruption
     .optional()
     .describe(
-      "When changes of the Computes that use this connection may cut their connections, unless a Compute says so itself. Left out: at any time.",
+      "When changes may cut connections of the Computes that use this connection, unless a Compute has a disruption of its own. Left out: at any time.",
     ),
   requestBudget: requestBudget.describe(
     "How many requests may be sent. All connections with one base URL and key share one budget; the lowest figures win.",
