@@ -115,6 +115,21 @@ describe("a pool whose template changes", () => {
     },
   );
 
+  test("a pool whose members wait for a window is ready, and says how many wait", async () => {
+    const disruption = { windows: [{ from: "20:00", to: "21:00" }] };
+    await using world = await running(11, { template: { disruption, scaleToZero: { enabled: false } } });
+    const before = world.writes.length;
+    const template = { disruption, scaleToZero: { enabled: false }, computeUnits: { min: 2, max: 2 } };
+    declare(world, { template });
+    await world.clock.advance(60_000);
+    expect(conditionOf(poolOf(world).status, "Ready")).toMatchObject({
+      status: "True",
+      message: "All replicas are ready. Changes of 4 of them wait for a window (their status.nextWindow).",
+    });
+    expect(poolOf(world).status.updatedReplicas).toBe(0);
+    expect(world.writes.slice(before)).toEqual([]);
+  });
+
   test("a Compute that names the pool as its owner, and is none of its members, keeps no member waiting", async () => {
     await using world = await running(10);
     const elsewhere = { apiVersion: "v1", kind: "Namespace", metadata: { name: "elsewhere" } };

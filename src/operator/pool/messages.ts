@@ -7,11 +7,17 @@ import { poolReasons } from "./reasons.ts";
 
 // Messages of the conditions and events of a ComputePool, and of the event of a member that the pool puts back.
 
-/** `fields`: those of the spec that the API server stores otherwise than they are sent. */
-export const ready = (fields: readonly string[]): string =>
-  fields.length === 0
+/**
+ * `fields`: those of the spec that the API server stores otherwise than they are sent. `held`: the number of replicas
+ * whose changes wait for a window.
+ */
+export const ready = (fields: readonly string[], held = 0): string => {
+  if (held > 0)
+    return `All replicas are ready. Changes of ${held} of them wait for a window (their status.nextWindow).`;
+  return fields.length === 0
     ? "All replicas are ready."
     : `All replicas are ready. An admission policy changed ${fields.join(", ")} of their spec, which the pool keeps.`;
+};
 
 export const ended =
   "Expired: the Branch that spec.template.branchRef names came to its end, and so did the endpoints of all replicas. Delete this pool, or do what the condition of the Branch says to have fresh ones.";

@@ -48,9 +48,11 @@ export function poolStatus(
     if (!complete)
       return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.changing(metadata.name) };
     const fields = () => changedFields(pool, members);
-    const isRolling = current.some(({ compute }) => shownReason(compute) === "WaitingForTurn");
-    if (ready === spec.replicas && !isRolling)
-      return { row: poolReasons.Ready, reason: "Ready", message: messages.ready(fields()) };
+    const showing = (reason: string) => current.filter(({ compute }) => shownReason(compute) === reason).length;
+    if (ready === spec.replicas && showing("WaitingForTurn") === 0) {
+      const message = messages.ready(fields(), showing("WaitingForWindow"));
+      return { row: poolReasons.Ready, reason: "Ready", message };
+    }
     // The Branch of the template came to its end, and all members with it.
     const ended = current.length > 0 && current.every(({ compute }) => hasEnded(compute));
     if (ended) return { row: poolReasons.Expired, reason: "Expired", message: messages.ended };

@@ -6,6 +6,7 @@ import { compute } from "../../support/builders.ts";
 
 test.each([
   [messages.ready([]), "All replicas are ready."],
+  [messages.ready([], 2), "All replicas are ready. Changes of 2 of them wait for a window (their status.nextWindow)."],
   [
     messages.ready(["ONE", "TWO"]),
     "All replicas are ready. An admission policy changed ONE, TWO of their spec, which the pool keeps.",
