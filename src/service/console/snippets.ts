@@ -1,5 +1,5 @@
 /** The ways to connect that a page offers, each with the code for a connection string. */
-export const snippets: readonly { name: string; title: string; code: (uri: string, pooled: boolean) => string }[] = [
+export const snippets: readonly { name: string; title: string; code: (uri: string) => string }[] = [
   { name: "psql", title: "psql", code: (uri) => `psql '${uri}'` },
   { name: "env", title: ".env", code: (uri) => `DATABASE_URL="${uri}"` },
   {
@@ -14,14 +14,26 @@ const { rows } = await client.query("SELECT version()");`,
   {
     name: "prisma",
     title: "Prisma",
-    code: (uri, pooled) => `# .env
-DATABASE_URL="${uri}${pooled ? `${uri.includes("?") ? "&" : "?"}pgbouncer=true` : ""}"
+    code: (uri) => `# .env
+DATABASE_URL="${uri}"
 
-# schema.prisma
+// prisma.config.ts
+import "dotenv/config";
+import { defineConfig, env } from "prisma/config";
+
+export default defineConfig({
+  schema: "prisma/schema.prisma",
+  datasource: { url: env("DATABASE_URL") },
+});
+
+// prisma/schema.prisma
 datasource db {
   provider = "postgresql"
-  url      = env("DATABASE_URL")
-}`,
+}
+
+// With @prisma/adapter-pg
+const adapter = new PrismaPg({ connectionString: process.env.DATABASE_URL });
+const prisma = new PrismaClient({ adapter });`,
   },
   {
     name: "psycopg",

@@ -90,15 +90,17 @@ describe("the page of a compute", () => {
 
 describe("the code for a client", () => {
   const uri = "postgresql://app:pass@ep-x.example/stock?sslmode=require";
-  const codeOf = (name: string, pooled = false) => snippets.find((one) => one.name === name)?.code(uri, pooled);
+  const codeOf = (name: string) => snippets.find((one) => one.name === name)?.code(uri);
 
   it("the code for JDBC has user and password as parameters", () => {
     expect(codeOf("jdbc")).toContain('"jdbc:postgresql://ep-x.example/stock?sslmode=require&user=app&password=pass"');
   });
 
-  it("the code for Prisma names the pooler where there is one", () => {
-    expect(codeOf("prisma", true)).toContain('require&pgbouncer=true"');
-    expect(codeOf("prisma")).not.toContain("pgbouncer");
+  it("the code for Prisma has the URL where its seventh version looks for it, and not in the schema", () => {
+    const [env = "", config = "", schema = ""] = codeOf("prisma")?.split("\n\n//") ?? [];
+    expect(env).toMatch(/^# \.env\nDATABASE_URL="postgresql:[^"]+"$/);
+    expect(config).toContain('datasource: { url: env("DATABASE_URL") }');
+    expect(schema).not.toContain("url");
   });
 
   it("no name of a role or database ends the quotes of a shell or a language", () => {

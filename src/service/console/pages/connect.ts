@@ -45,5 +45,5 @@ ${role.login && html`<p><a href="${at({ password: isShown ? "" : "shown" })}#con
     ({ name, title }) =>
       html`<a href="${at({ for: name })}#connect"${name === snippet?.name && html` aria-current="true"`}>${title}</a> `,
   )}</nav>
-<div class="snippet"><pre id="snippet">${snippet?.code(uri, pooled)}</pre>${copyButton("snippet", `code for ${snippet?.title}`, source)}</div>`;
+<div class="snippet"><pre id="snippet">${snippet?.code(uri)}</pre>${copyButton("snippet", `code for ${snippet?.title}`, source)}</div>`;
 }
