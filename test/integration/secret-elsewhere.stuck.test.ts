@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { underShippedRights } from "../simulation/api-server/rights.ts";
 import type { ApiServer } from "../simulation/api-server/server.ts";
 import type { ApiFront } from "../simulation/api-server/transport.ts";
-import { type ClusterWorld, selected } from "./support/cluster-world.ts";
-import { agreed, changeSecret, details, elsewhere, removed, secretIn, worldOfApps } from "./support/elsewhere.ts";
+import { ClusterWorld, selected } from "./support/cluster-world.ts";
+import { agreed, changeSecret, details, elsewhere, removed, secretIn, told, worldOfApps } from "./support/elsewhere.ts";
+import { connectNamespace } from "./support/in-memory.ts";
 
 /** The shipped rights; notes the requests about Secrets. */
 function noting(requests: string[]): (server: ApiServer) => ApiFront {
@@ -90,4 +91,23 @@ describe("a place of a Secret that changes hands", () => {
     await removed(world);
     expect(secretIn(world, "apps")).toBeUndefined();
   });
+});
+
+it("an operator that is installed for some namespaces afterwards lets the Compute go, and says which Secret stays", async () => {
+  await using world = new ClusterWorld();
+  world.namespace("shop");
+  world.namespace("apps", agreed);
+  connectNamespace("shop", (path, body) => world.send("POST", path, body));
+  world.declare("shop", "db", { ...elsewhere, connectionRef: { name: "default" } });
+  await world.ready("shop", "db");
+  const before = secretIn(world, "apps");
+  await world.stop();
+  world.start({ namespaces: ["shop"] });
+  await world.until("the refusal", () => world.said("shop", "db").startsWith("Forbidden"));
+  expect(world.compute("shop", "db").status.connectionSecret).toMatchObject({ namespace: "apps", name: "shop-db" });
+  await removed(world);
+  expect([secretIn(world, "apps"), world.endpoints]).toEqual([before, []]);
+  const why = "the operator cannot see whether that namespace agrees";
+  const left = `Connection Secret apps/shop-db is kept: ${why}. Delete it if nothing uses it.`;
+  expect(told(world, "Released")).toContain(left);
 });
