@@ -93,6 +93,25 @@ describe("creating a branch", () => {
     expect(shop.ana(`PATCH ${base}/${id}`, { branch: {}, annotation_value: {} }).status).toBe(400);
   });
 
+  it("a branch is listed by when it was made or changed, the newest first or last", () => {
+    const ids = ["one", "two", "three"].map((name) => {
+      shop.time.pass(60_000);
+      return made({ name }).id;
+    });
+    shop.time.pass(60_000);
+    shop.ana(`PATCH ${base}/${ids[0]}`, { branch: { name: "changed" } });
+    const listed = (sort: string) => {
+      const { branches } = z
+        .looseObject({ branches: z.array(z.looseObject({ id: z.string() })) })
+        .parse(shop.ana(`GET ${base}?sort_by=${sort}`).body);
+      return branches.map(({ id }) => ids.indexOf(id)).filter((index) => index >= 0);
+    };
+    expect(listed("created_at&sort_order=asc")).toEqual([0, 1, 2]);
+    expect(listed("created_at&sort_order=desc")).toEqual([2, 1, 0]);
+    expect(listed("updated_at&sort_order=asc")).toEqual([1, 2, 0]);
+    expect(listed("updated_at&sort_order=desc")).toEqual([0, 2, 1]);
+  });
+
   it("takes at most 50 values as annotation", () => {
     const values = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, ""]));
     const send = (count: number) => shop.ana(`POST ${base}`, { annotation_value: values(count) });

@@ -44,7 +44,8 @@ it.each([
 ])("a branch gets the data of the branch that is named, %s, and not of the default one", (_, parent, source, point) => {
   const { branch } = changed(`POST ${base}`, { branch: { parent_id: preview, ...parent } });
   expect(branch.parent_id).toBe(preview);
-  restored(staging, { source_branch_id: preview, ...source });
+  const { branch: after } = restored(staging, { source_branch_id: preview, ...source });
+  expect(after["parent_lsn"]).toBe("source_lsn" in source ? source.source_lsn : undefined);
   expect(asked).toEqual([
     ["new", preview, branch.id, point],
     ["replace", preview, staging, point],
@@ -54,7 +55,11 @@ it.each([
 it("a branch gets the data of a time that is named", () => {
   const [at, time] = [Date.parse(minuteAgo()), minuteAgo()];
   const { branch } = changed(`POST ${base}`, { branch: { parent_id: preview, parent_timestamp: time } });
-  restored(staging, { source_branch_id: preview, source_timestamp: time });
+  const { branch: after } = restored(staging, { source_branch_id: preview, source_timestamp: time });
+  expect(Date.parse(String(after["parent_timestamp"]))).toBe(at);
+  const { branch: again } = restored(staging, { source_branch_id: preview });
+  expect(again["parent_timestamp"]).toBeUndefined();
+  asked.pop();
   expect(asked).toEqual([
     ["new", preview, branch.id, { kind: "time", at }],
     ["replace", preview, staging, { kind: "time", at }],

@@ -206,16 +206,18 @@ it("a change of roles or databases needs no operation on a branch without a comp
 });
 
 it("a change of roles or databases waits for the operations of the project", () => {
+  changed(`POST ${roles}`, { role: { name: "app" } });
   shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
   const statuses = [
-    shop.ana(`POST ${roles}`, { role: { name: "app" } }),
+    shop.ana(`POST ${roles}`, { role: { name: "other" } }),
+    shop.ana(`DELETE ${roles}/app`),
     shop.ana(`POST ${roles}/neondb_owner/reset_password`),
     shop.ana(`POST ${databases}`, { database: { name: "shop", owner_name: "neondb_owner" } }),
     shop.ana(`PATCH ${databases}/neondb`, { database: { name: "shop" } }),
     shop.ana(`DELETE ${databases}/neondb`),
   ].map(({ status }) => status);
-  expect(statuses).toEqual([423, 423, 423, 423, 423]);
-  expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner"]);
+  expect(statuses).toEqual([423, 423, 423, 423, 423, 423]);
+  expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner", "app"]);
 });
 
 function idIn(value: unknown): string {

@@ -35,3 +35,14 @@ it("a request that would be refused is known before, and asking counts nothing",
   limiter.admit(key, { method: "GET", path: "/auth" }, 0);
   expect(limiter.refuses(key, projects, 0)).toBe(true);
 });
+
+it("a second and a minute pass as much sooner as timers run faster", () => {
+  const admit = (limiter: RateLimiter, at: number) => () => limiter.admit({ limitedAs: "acc-ana" }, projects, at);
+  const route = new RateLimiter({ perMinute: 100, perSecondAndRoute: 1 }, 10);
+  const all = new RateLimiter({ perMinute: 1, perSecondAndRoute: 100 }, 10);
+  const key = new RateLimiter({ perMinute: 100, perSecondAndRoute: 100 }, 10, 1);
+  const send = (at: number) => () => key.admit({ limitedAs: "org-shop", projectKey: 1 }, projects, at);
+  for (const begin of [admit(route, 0), admit(all, 0), send(0)]) begin();
+  for (const early of [admit(route, 99), admit(all, 5999), send(99)]) expect(early).toThrow("rate limit exceeded");
+  for (const late of [admit(route, 100), admit(all, 6000), send(100)]) expect(late).not.toThrow();
+});

@@ -94,6 +94,24 @@ it("a client whose compute is up follows no change at all", async () => {
   expect(followers.size).toBe(0);
 });
 
+it("a client of a disabled compute is refused without a change of anything", async () => {
+  stored({ disabled: true });
+  let changes = 0;
+  shop.core.onChange(() => (changes += 1));
+  await expect(gate.admit(target)).rejects.toThrow("is disabled");
+  expect([changes, sessions.any(primary)]).toEqual([0, false]);
+});
+
+it("a compute that is to be suspended after its last client is not while another is there", async () => {
+  shop.active();
+  const due = () => shop.core.context.store.endpoints.byId(primary)?.suspendDue;
+  const first = await gate.admit(target);
+  first.leave();
+  expect(due()).toBe(shop.time.now() + 5 * minute);
+  await gate.admit(target);
+  expect(due()).toBeUndefined();
+});
+
 it("a client whose compute falls asleep again and again is refused after three tries, and leaves nothing behind", async () => {
   server = undefined;
   const waiting = gate.admit(target);
