@@ -185,7 +185,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
-function planning(plan: Parts["plan"], more: Partial<Parts> = {}): Parts {
+export function planning(plan: Parts["plan"], more: Partial<Parts> = {}): Parts {
   return { ...parts, plan, ...more };
 }
 
@@ -193,7 +193,7 @@ function remembering(remembers: (known: ComputeMemory, before: ComputeMemory | u
   return { ...parts, remembers };
 }
 
-function seeing(seen: Parts["seen"]): Parts {
+export function seeing(seen: Parts["seen"]): Parts {
   return { ...parts, seen };
 }
 
@@ -201,7 +201,7 @@ function forget({ known }: Parameters<Parts["seen"]>[0]): void {
   Object.assign(known, { write: undefined });
 }
 
-function patching(change: (ops: JsonPatchOperation[]) => JsonPatchOperation[]): Parts {
+export function patching(change: (ops: JsonPatchOperation[]) => JsonPatchOperation[]): Parts {
   return { ...parts, patch: (ops) => change([...ops]) };
 }
 
@@ -223,7 +223,7 @@ function elsewhereIsHere<T extends Observed>(o: T): T {
   return o.kind === "observed" && through !== undefined ? { ...o, baseURL: through, fingerprint: through } : o;
 }
 
-function inStatus(
+export function inStatus(
   op: JsonPatchOperation,
   change: (status: Record<string, unknown>) => Record<string, unknown>,
 ): JsonPatchOperation {
@@ -231,7 +231,7 @@ function inStatus(
   return { ...op, value: change(trusted<Record<string, unknown>>(op.value)) };
 }
 
-function without(status: Record<string, unknown>, field: string): Record<string, unknown> {
+export function without(status: Record<string, unknown>, field: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(status).filter(([name]) => name !== field));
 }
 
