@@ -1,5 +1,6 @@
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
+import { isCutOver } from "../../operator/compute/plan/turn.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { followsBranch } from "../plan/compute/entry.ts";
@@ -28,14 +29,30 @@ export async function computeRound(tracked: TrackedCompute, context: RoundContex
     const before = memory.known.failedWrite;
     return sent(action, await computeStrategy.carryOut(action, seen, tracked, inventory), tracked, before);
   }
+  // The next member's turn comes once a list shows the end of this one's change.
+  if (isCutOver(seen, memory.known, action)) memory.cuts(undefined);
   // The next plan depends on the status. A signature that failed changes none: an endpoint is signed only at rest.
   if (memory.known.signed?.failure === undefined) await computeStrategy.carryOut(action, seen, tracked, inventory);
   if (action.kind === "settled" && (action.reason === "WaitingForWindow" || action.reason === "WaitingForTurn")) {
+    if (action.reason === "WaitingForTurn" && isTurnComing(tracked, context))
+      return { wrote: false, said: wordsOf(action) };
     const said = wordsOf({ ...action, message: whatWaits(action, seen, inventory.scope) });
     const waits = action.reason === "WaitingForTurn" ? "their turn" : "a window";
     return { wrote: false, end: { ok: true, said, waits } };
   }
   return rested(action, tracked, context);
+}
+
+/** True while another replica of the pool is being changed, after which the next has its turn. */
+function isTurnComing({ pool, object }: TrackedCompute, { inventory, open }: RoundContext): boolean {
+  const goesOn = new Set([...open.computes].map(({ metadata }) => metadata.uid));
+  return inventory.tracked.Compute.some(
+    (one) =>
+      one.pool === pool &&
+      one.object.metadata.uid !== object.metadata.uid &&
+      goesOn.has(one.object.metadata.uid) &&
+      one.memory.known.cutAt !== undefined,
+  );
 }
 
 function notCreated(unowned: readonly string[]): string {
