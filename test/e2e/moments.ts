@@ -65,6 +65,8 @@ export class Moments implements AsyncDisposable {
         kubeconfig: front.kubeconfig,
         allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
         namespaces: [namespace],
+        // A restart whose record stands when the operator dies may not have left: the next one waits for so long.
+        args: ["--create-settle", "15s"],
         env: { ...process.env, NODE_OPTIONS: `--import=${steppedClock.href}` },
       }),
     );
@@ -136,7 +138,7 @@ export class Moments implements AsyncDisposable {
         last = await this.get(kind, name);
         return holds(last) ? last : undefined;
       },
-      { timeoutMs: 60_000, everyMs: 100 },
+      { timeoutMs: 120_000, everyMs: 100 },
     ).catch((error: unknown) => {
       const plays = JSON.stringify(this.referee.plays, undefined, 1);
       const log = this.operator.child.tail(20);
