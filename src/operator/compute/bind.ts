@@ -9,6 +9,7 @@ import { isBeingDeleted } from "../objects/object.ts";
 import type { ListerAccess } from "../project/service-access.ts";
 import type { Compute, SecretStatus } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
+import { allowedFrom, type Moment } from "./observe/moment.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ReconcileState } from "./reconcile-state.ts";
 import { leftSecret } from "./words/events.ts";
@@ -24,6 +25,7 @@ export interface BindTools {
 }
 
 type BindAnnotations = Pick<Annotations, "pausedForMs" | "reconcileRequested" | "passwordRotationAt">;
+type BindSubject = { annotations: BindAnnotations; moment?: Moment | undefined; serviceNow: number };
 type PasswordMemory = Pick<ReconcileState, "known" | "passwordRead">;
 
 /** Result of a reconcile with that of its connection Secret. */
@@ -41,7 +43,7 @@ export interface Bound {
 export async function bind(
   outcome: Outcome,
   endpoint: Endpoint | undefined,
-  { annotations, serviceNow }: { annotations: BindAnnotations; serviceNow: number },
+  { annotations, moment, serviceNow }: BindSubject,
   { access, memory }: { access: ListerAccess | undefined; memory: PasswordMemory },
   { secrets, awaitsOwner }: BindTools,
 ): Promise<Bound> {
@@ -68,7 +70,7 @@ export async function bind(
     requested: reconcileRequested,
     turn,
   });
-  const standing = standingSecret(compute, secrets);
+  const standing = standingSecret(compute, secrets, moment);
   const unchecked = standing?.uid !== undefined;
   switch (binding.kind) {
     case "none": {
@@ -100,14 +102,18 @@ export async function bind(
 }
 
 /** The Secret that the spec names, with the uid that it has; `undefined`: it names none. */
-function standingSecret(compute: Compute, secrets: BindTools["secrets"]): SecretStatus | undefined {
+function standingSecret(
+  compute: Compute,
+  secrets: BindTools["secrets"],
+  moment: Moment | undefined,
+): SecretStatus | undefined {
   const place = placeOfSecret(compute);
   if (place === undefined) return undefined;
-  return { ...place, uid: secrets.standing(place, compute)?.metadata.uid, ...passwordShown(compute, secrets) };
+  return { ...place, uid: secrets.standing(place, compute)?.metadata.uid, ...passwordShown(compute, secrets, moment) };
 }
 
-/** The password in the Secret, as the Secret records it: whose it is, since when, and how long. */
-function passwordShown(compute: Compute, secrets: BindTools["secrets"]): SecretStatus {
+/** The password in the Secret, as the Secret records it: whose it is, since when, and when it is changed by its age. */
+function passwordShown(compute: Compute, secrets: BindTools["secrets"], moment: Moment | undefined): SecretStatus {
   const wanted = compute.spec.connectionSecret;
   const record = secrets.recorded(compute);
   if (wanted === undefined || record === undefined) return {};
@@ -115,7 +121,7 @@ function passwordShown(compute: Compute, secrets: BindTools["secrets"]): SecretS
   return {
     role: record.role,
     ...(record.rotatedAt === undefined ? {} : { rotatedAt: timestamp(record.rotatedAt) }),
-    ...(next === undefined ? {} : { nextRotation: timestamp(next) }),
+    ...(next === undefined ? {} : { nextRotation: timestamp(allowedFrom(next, moment)) }),
   };
 }
 

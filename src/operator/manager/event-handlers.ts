@@ -5,7 +5,6 @@ import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import { isRotated, sharingRole } from "../connection-secret/rotation.ts";
 import type { Change } from "../kube/store.ts";
-import { readyLabel } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
@@ -18,6 +17,7 @@ import { labels } from "../resources/names.ts";
 import type { Namespace } from "../resources/namespace.ts";
 import type { Secret } from "../resources/secret.ts";
 import { type Unattended, unattended } from "../runtime/unattended.ts";
+import { factsForComputes, isReset } from "./branch-news.ts";
 import type { Kind } from "./flow-of.ts";
 import { linkedKey } from "./indexes.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
@@ -130,8 +130,13 @@ export class EventHandlers implements ChangeHandlers {
     } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
     }
+    const onBranch = () => uidsOf(informers.indexes.computesOnBranch.of(placeOf(object.metadata)));
+    if (type === "updated" && isReset(previous, object)) {
+      for (const uid of onBranch()) this.#options.computes.passwordChanged(uid);
+      enqueue("compute", onBranch());
+    }
     if (type !== "updated" || factsForComputes(previous) !== factsForComputes(object)) {
-      enqueue("compute", uidsOf(informers.indexes.computesOnBranch.of(placeOf(object.metadata))));
+      enqueue("compute", onBranch());
     }
     if (type !== "deleted" && previous?.metadata.generation === object.metadata.generation) return;
     // Other Branches may wait for a name or place that this one claims or gives up.
@@ -281,18 +286,6 @@ function poolNameIn({ metadata }: Compute): string {
 /** True if an object names a ClusterServiceConnection. */
 function isOfClusters(user: ConnectionUser): boolean {
   return connectionKeyOf(user).namespace === "";
-}
-
-/** The facts of a Branch that the Computes naming it read. */
-function factsForComputes({ metadata, status, spec }: Branch): string {
-  const ready = readyLabel({ status });
-  return JSON.stringify([
-    status.branchID,
-    ready,
-    status.gone?.branchID,
-    metadata.deletionTimestamp,
-    spec.connectionRef,
-  ]);
 }
 
 function uidsOf(objects: Iterable<{ metadata: { uid: string } }>): string[] {

@@ -87,7 +87,7 @@ const secretStatus = z.object({
   role: optionalText("The role whose password it holds."),
   rotatedAt: optionalText("When that password was last changed, as the Secret records it (RFC 3339)."),
   nextRotation: optionalText(
-    "When it is next due to be changed (RFC 3339); absent without spec.connectionSecret.rotation.",
+    "When it is next changed (RFC 3339): at its age, or when the first window opens after that; absent without spec.connectionSecret.rotation.",
   ),
 });
 

@@ -1,7 +1,7 @@
 import type { ConnectionView } from "../../connection/registry.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { effectiveSpec, inForce, isOpen, marginMs, windowsOf } from "../../resources/effective-spec.ts";
+import { effectiveSpec, inForce, isOpen, marginMs, opensAt, windowsOf } from "../../resources/effective-spec.ts";
 import { annotations } from "../../resources/names.ts";
 import type { Disruption } from "../../resources/schedule.ts";
 import { timeOf } from "../../resources/time.ts";
@@ -17,6 +17,8 @@ export interface Moment {
   until?: number | undefined;
   /** The spec as declared: no entry is laid over it. */
   declared: Compute["spec"];
+  /** All windows; absent: connections may be cut at any time. */
+  windows?: readonly Span[];
   /** The windows, while none is open and nobody let connections be cut: changes that cut them wait. */
   closed?: readonly Span[];
   /** Zones that this process does not know: their entries are never in force, and their windows never open. */
@@ -40,9 +42,19 @@ export function momentOf(
     entry: entry?.name ?? "",
     until,
     declared: spec,
+    ...(windows === undefined ? {} : { windows }),
     ...(isClosed ? { closed: windows } : {}),
     unknownZones: unknownZones([...(windows ?? []), ...(spec.schedule ?? [])]),
   };
+}
+
+/** The time from which connections may be cut for what is due at a time; without windows that time. */
+export function allowedFrom(dueAt: number, moment: Moment | undefined): number {
+  const { windows, closed, now = dueAt } = moment ?? {};
+  if (windows === undefined) return dueAt;
+  // A window that was missed does not count; one that is open is shown as it was before.
+  const at = closed === undefined ? dueAt : Math.max(dueAt, now);
+  return isOpen(windows, at) ? at : (opensAt(windows, at) ?? dueAt);
 }
 
 /** The moment for a Compute through its connection. */
