@@ -26,7 +26,8 @@ export function isStillAllowed(action: Action, planned: Observed, s: ReadonlySta
   const { declared } = planned.moment ?? {};
   const moment = later.moment && { ...later.moment, ...(declared && { declared }) };
   const o = { ...planned, ...later, moment, ...(secret === undefined ? {} : { secret: { ...secret, mayCut } }) };
-  if (action.kind === "rotate") return rotatePassword(o, s)?.kind === "rotate";
+  // Proof is the plan's and the last guard's to ask for.
+  if (action.kind === "rotate") return rotatePassword(o, s) !== undefined;
   if (action.kind !== "patch") return true;
   const changes = action.fields.map((field) => ({ field }));
   return !changes.some(cutsConnections) || !holdsNow(changes, rescheduled(o, s), o);
