@@ -50,7 +50,7 @@ describe("a branch that is reset to its parent at the service", () => {
     ["two roles, before the rotation has ended", ofTwo, 300],
     ["two roles, after it", ofTwo, 60_000],
   ] as const)(
-    "has other passwords, which the Secret holds within the hour, and no other rotation follows: %s",
+    "its Secret holds the other passwords within the hour, and no other rotation follows: %s",
     async (_, given, since) => {
       await using world = await started(ofTwo);
       world.console("PATCH", `/projects/shop/branches/${branch}`, { branch: { protected: true } });
