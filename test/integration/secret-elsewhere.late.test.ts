@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { type ClusterWeather, calm } from "../simulation/api-server/faults.ts";
 import type { ClusterWorld } from "./support/cluster-world.ts";
-import { agreed, details, elsewhere, removed, secretIn, worldOfApps } from "./support/elsewhere.ts";
+import { agreed, details, elsewhere, removed, restored, secretIn, worldOfApps } from "./support/elsewhere.ts";
 
 const lateMs = 50_000;
 
-/** The first create of a Secret in `apps` takes effect late, and its answer never comes; those after it are refused. */
-function lateCreate(): { weather: ClusterWeather; created: () => boolean } {
+/** The first write of a Secret in `apps` takes effect late, and its answer never comes; those after it are refused. */
+function lateWrite(method: "POST" | "PATCH"): { weather: ClusterWeather; created: () => boolean } {
   let creates = 0;
   const weather: ClusterWeather = {
     ...calm,
     request: (request, timeoutMs) => {
-      if (request.method !== "POST" || !request.path.endsWith("/apps/secrets")) return calm.request(request, timeoutMs);
+      const isWrite = request.method === method && request.path.includes("/apps/secrets");
+      if (!isWrite) return calm.request(request, timeoutMs);
       creates += 1;
       return creates === 1 ? { kind: "lost", arriveMs: lateMs, afterMs: 1 } : { kind: "refused", afterMs: 1 };
     },
@@ -21,7 +22,7 @@ function lateCreate(): { weather: ClusterWeather; created: () => boolean } {
 
 /** A world with a settled Compute, whose operator has sent a create of the Secret in `apps` that is to take effect. */
 async function worldWithLateCreate(): Promise<ClusterWorld> {
-  const { weather, created } = lateCreate();
+  const { weather, created } = lateWrite("POST");
   const world = worldOfApps({}, { weather });
   world.edit("shop", "db", { connectionSecret: undefined });
   await world.ready("shop", "db");
@@ -86,4 +87,17 @@ describe("a create of a Secret in another namespace that takes effect late", () 
     await world.clock.advance(30_000);
     expect(world.isGone("shop", "db")).toBe(true);
   });
+});
+
+it("a takeover of a former Compute's Secret that takes effect late leaves nothing behind a Compute that goes", async () => {
+  const { weather, created } = lateWrite("PATCH");
+  await using world = worldOfApps(agreed, { weather });
+  await world.ready("shop", "db");
+  // The time after a start of the operator is over.
+  await world.clock.advance(2 * lateMs);
+  restored(world);
+  await world.until("the takeover", created);
+  await removed(world);
+  await world.clock.advance(2 * lateMs);
+  expect(secretIn(world, "apps")).toBeUndefined();
 });

@@ -277,7 +277,7 @@ export class ConnectionSecrets {
     const create = () => createSecret(compute, wanted.place, content, cluster);
     if (existing === undefined) return read(await this.#removal.creating(wanted.place, compute, create));
     if (intact && isDigestOf(existing, content.data)) return read(bound);
-    await repairSecret(compute, existing, content, cluster);
+    await this.#removal.creating(wanted.place, compute, () => repairSecret(compute, existing, content, cluster));
     if (turn?.reset !== undefined) return read({ ...bound, event: passwordRotated(turn.reset.role) });
     const name = nameAt(wanted.place, compute);
     return read(isOurs ? { ...bound, event: rewritten(existing, name, { source, intact, role }) } : bound);

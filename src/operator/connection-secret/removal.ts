@@ -60,7 +60,10 @@ export class SecretRemoval {
     return this.#remove(compute, known, [moved], wanted);
   }
 
-  /** Sends a create. One without an answer may bring a Secret late, of which only the Compute's finalizer knows. */
+  /**
+   * Sends a create, or a repair, by which a former Compute's Secret becomes this one's. One without an answer may bring
+   * a Secret late, of which only the Compute's finalizer knows.
+   */
   async creating<T>(place: SecretPlace, compute: Compute, create: () => Promise<T>): Promise<T> {
     try {
       return await create();
