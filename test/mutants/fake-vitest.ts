@@ -27,7 +27,7 @@ chai.use((_, utils) => {
 /** Tries again for a while, as the poll of vitest does. */
 function poll(read: () => unknown): object {
   const tries = (matcher: PropertyKey) => async (expected: unknown) => {
-    for (const began = performance.now(); ; await sleep(10)) {
+    for (const time = new TimeHad(); ; await sleep(10)) {
       try {
         const assertion = Reflect.apply(realExpect, undefined, [await read()]);
         const method: unknown = Reflect.get(assertion, matcher);
@@ -35,7 +35,7 @@ function poll(read: () => unknown): object {
         Reflect.apply(method, assertion, [expected]);
         return;
       } catch (error) {
-        if (performance.now() - began > 1000) throw error;
+        if (time.ms() > 1000) throw error;
       }
     }
   };
