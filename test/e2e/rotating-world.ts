@@ -9,6 +9,7 @@ import { nodePostgres } from "../service/postgres/node-postgres.ts";
 import { asRoot } from "../service/postgres/rig.ts";
 import { Child } from "../support/child.ts";
 import { type CountedRequest, CountingProxy } from "../support/counting-proxy.ts";
+import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { sharedCluster } from "./shared-cluster.ts";
@@ -229,6 +230,8 @@ export class RotatingWorld implements AsyncDisposable {
   /** All that people and tools see: logs of all processes, objects but Secrets, events, metrics and traces. */
   async shown(): Promise<string> {
     const objects = await this.#kubectl("get", "computes,serviceconnections,events", "-o", "json");
+    // Spans are sent some seconds late, so those of a killed process are lost.
+    await eventually("a trace", () => (this.#collector.requests.length > 0 ? true : undefined));
     const traces = this.#collector.requests.map(({ body }) => body);
     const metrics = await this.operator.metrics();
     return [objects, metrics, ...traces, ...this.#logs, ...this.operator.child.lines].join("\n");
