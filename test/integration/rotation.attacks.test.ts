@@ -6,10 +6,16 @@ import type { SmallWorld } from "./support/small-world.ts";
 
 const path = "/api/v1/namespaces/default/secrets/shop-db";
 const rotatedAt = "compute-operator.dev/password-rotated-at";
+const builtFrom = "compute-operator.dev/built-from";
 const handledKey = "compute-operator.dev/password-rotation-handled";
 
+interface Stored {
+  data: Record<string, string>;
+  metadata: { annotations: Record<string, string> };
+}
+
 /** Undoes a part of each write to the Secret, as a policy or a tool does; returns the number of writes so far. */
-function undoing(world: SmallWorld, undo: (annotations: Record<string, string>) => void): () => number {
+function undoing(world: SmallWorld, undo: (annotations: Record<string, string>, secret: Stored) => void): () => number {
   const handle = world.server.handle.bind(world.server);
   let writes = 0;
   world.server.handle = (request) => {
@@ -17,7 +23,7 @@ function undoing(world: SmallWorld, undo: (annotations: Record<string, string>) 
     if (request.method !== "PATCH" || request.path !== path || answer.status >= 300) return answer;
     writes += 1;
     const secret = world.send("GET", path);
-    undo(secret.metadata.annotations);
+    undo(secret.metadata.annotations, secret);
     return handle({ method: "PUT", path, body: secret });
   };
   return () => writes;
@@ -55,4 +61,23 @@ describe.each([
       expect(resets(world).length).toBeLessThanOrEqual(2);
     },
   );
+});
+
+test.each<[string, (secret: Stored) => void]>([
+  ["changes the data", ({ data }) => void Object.assign(data, { password: Buffer.from("other").toString("base64") })],
+  ["adds data", ({ data }) => void Object.assign(data, { more: "b25l" })],
+  ["takes the note of the source away", ({ metadata }) => void Reflect.deleteProperty(metadata.annotations, builtFrom)],
+])("a tool that %s after each write costs a repair a minute, and leaves the key to others", async (_, undo) => {
+  await using world = await started(ofOne);
+  const writes = undoing(world, (__, secret) => undo(secret));
+  const before = world.host.calls.length;
+  const secret: Stored = world.send("GET", path);
+  undo(secret);
+  world.send("PUT", path, secret);
+  await world.clock.advance(1_800_000);
+  // Some at once, and then one a minute.
+  expect(writes()).toBeGreaterThan(25);
+  expect(writes()).toBeLessThan(45);
+  expect(world.host.calls.length - before).toBeLessThan(300);
+  expect(resets(world)).toEqual([]);
 });

@@ -13,12 +13,13 @@ import type { ServiceClient } from "../service-client/client.ts";
 import type { Binding } from "./binding.ts";
 import { encoded, passwordIn } from "./details.ts";
 import { filledDetails, whyUnread } from "./filled-details.ts";
-import { builtFrom, isDigestOf, isOwnedBy, type KeptSecret, originIn, uriIn } from "./kept-secret.ts";
-import { passwordRotated, secretForbidden, secretNotAllowed, secretUpdated } from "./messages.ts";
+import { isDigestOf, isOwnedBy, type KeptSecret, originIn, uriIn } from "./kept-secret.ts";
+import { passwordRotated, secretForbidden, secretNotAllowed } from "./messages.ts";
 import { type NamedSecret, namedSecret, recordOf } from "./named-secret.ts";
 import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
 import { Readings } from "./readings.ts";
 import { type CrdDeletion, SecretRemoval } from "./removal.ts";
+import { Repairs } from "./repairs.ts";
 import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
 import {
@@ -28,6 +29,7 @@ import {
   noteReset,
   recordPassword,
   repairSecret,
+  rewritten,
   writeRefused,
 } from "./write-secret.ts";
 
@@ -66,12 +68,14 @@ type Wanted = NonNullable<Compute["spec"]["connectionSecret"]>;
 export class ConnectionSecrets {
   readonly #options: ConnectionSecretOptions;
   readonly #readings: Readings;
+  readonly #repairs: Repairs;
   readonly #removal: SecretRemoval;
 
   constructor(options: ConnectionSecretOptions) {
     this.#options = options;
     this.#removal = new SecretRemoval(options);
     this.#readings = new Readings(options.clock);
+    this.#repairs = new Repairs(options.clock);
   }
 
   async keep(compute: Compute, endpoint: Endpoint, occasion: Occasion): Promise<Binding> {
@@ -107,13 +111,14 @@ export class ConnectionSecrets {
     return labelled.filter((secret) => !isOwnedBy(secret, uid)).map(({ metadata }) => metadata.name);
   }
 
-  /** The time, after `since`, at which the service is asked again whether the Secret still holds. */
+  /** The time, after `since`, of the next question whether the Secret still holds, or of a repair that waits. */
   readingDueAt(uid: string, since: number): number | undefined {
-    return this.#readings.nextAt(uid, since);
+    return this.#repairs.nextAt(uid, since) ?? this.#readings.nextAt(uid, since);
   }
 
   forget(uid: string): void {
     this.#readings.stop(uid);
+    this.#repairs.forget(uid);
     this.#removal.forget(uid);
   }
 
@@ -224,6 +229,8 @@ export class ConnectionSecrets {
     const { existing, intact } = named;
     const bound: Binding = { kind: "bound", name: wanted.name };
     if (intact && wanted.database === undefined) return bound;
+    const isRepair = !intact && turn?.reset === undefined;
+    if (isRepair && !this.#repairs.mayBegin(uid, named.source)) return { kind: "later" };
     const due = wanted.database !== undefined && readings.isDue(uid);
     // A password that is to be read for a rotation does not wait for its hour.
     const isForced = requested || refused || turn?.reset !== undefined || turn?.reveals === true;
@@ -274,10 +281,14 @@ export class ConnectionSecrets {
     const isOther = passwordIn(details.data["uri"]) !== passwordIn(known);
     const rotated = turn && recordAfter(wanted, before, isOther, turn);
     const content = { source, template, rotated, data: encoded(details.data) };
-    const create = () => createSecret(compute, wanted.place, content, cluster);
-    if (existing === undefined) return read(await this.#removal.creating(wanted.place, compute, create));
-    if (intact && isDigestOf(existing, content.data)) return read(bound);
-    await this.#removal.creating(wanted.place, compute, () => repairSecret(compute, existing, content, cluster));
+    if (existing !== undefined && intact && isDigestOf(existing, content.data)) return read(bound);
+    const write = () =>
+      existing === undefined
+        ? createSecret(compute, wanted.place, content, cluster)
+        : repairSecret(compute, existing, content, cluster).then(() => bound);
+    const written = await this.#removal.creating(wanted.place, compute, write);
+    if (written.kind === "bound") this.#repairs.done(compute.metadata.uid, source);
+    if (existing === undefined) return read(written);
     if (turn?.reset !== undefined) return read({ ...bound, event: passwordRotated(turn.reset.role) });
     const name = nameAt(wanted.place, compute);
     return read(isOurs ? { ...bound, event: rewritten(existing, name, { source, intact, role }) } : bound);
@@ -285,16 +296,3 @@ export class ConnectionSecrets {
 }
 
 const none: Binding = { kind: "none" };
-
-/** Event for a Secret that is written again, where somebody should know; following its endpoint is no news. */
-function rewritten(
-  { metadata: { annotations } }: KeptSecret,
-  name: string,
-  { source, intact, role }: { source: string; intact: boolean; role: string | undefined },
-): EventInput | undefined {
-  if (intact) {
-    return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
-  }
-  if (annotations?.[builtFrom] !== source) return undefined;
-  return { type: "Warning", reason: "SecretUpdated", message: secretUpdated.changed(name) };
-}

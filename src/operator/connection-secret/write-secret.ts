@@ -1,5 +1,6 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { type ClusterError, isAlreadyExists, isNamespaceTerminating } from "../kube/errors.ts";
+import type { EventInput } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { isObjectOf } from "../kube/objects.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
@@ -181,4 +182,17 @@ function metadataOf(
       ...(isElsewhere(place, compute) ? { [SECRET_OF]: markOf(compute) } : {}),
     },
   };
+}
+
+/** Event for a Secret that is written again, where somebody should know; following its endpoint is no news. */
+export function rewritten(
+  { metadata: { annotations } }: KeptSecret,
+  name: string,
+  { source, intact, role }: { source: string; intact: boolean; role: string | undefined },
+): EventInput | undefined {
+  if (intact) {
+    return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
+  }
+  if (annotations?.[builtFrom] !== source) return undefined;
+  return { type: "Warning", reason: "SecretUpdated", message: secretUpdated.changed(name) };
 }
