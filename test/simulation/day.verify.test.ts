@@ -74,12 +74,12 @@ function partition(found: readonly (readonly [string, number])[]) {
 }
 
 it("the measured sizes are those of every instance that is alive", async () => {
-  await countClassesBelow("src/operator/runtime", (file) => file === "workqueue.ts");
+  await countClassesBelow("src/operator/runtime", (file) => ["due-keys.ts", "workqueue.ts"].includes(file));
   const options = { clock: new VirtualClock(), random: () => 0.5 };
   const queues = [1, 2].map(
     () => new WorkQueue({ ...options, backoff: { baseMs: 1, factor: 2, maxMs: 10, jitter: 0 } }),
   );
   for (const queue of queues) for (const key of ["a", "b", "c"]) queue.addAfter(key, 1000);
   const found = sizes();
-  expect([found.get("WorkQueue"), found.get("WorkQueue.#delayed")]).toEqual([2, 6]);
+  expect([found.get("WorkQueue"), found.get("DueKeys.#times")]).toEqual([2, 6]);
 });

@@ -36,7 +36,7 @@ function countInstancesOf(one: { prototype?: unknown }): void {
 
 /**
  * How many instances of each counted class are alive, and how much they hold: `WorkQueue` is a number of instances,
- * `WorkQueue.#delayed` the entries of that map, set or array over all of them. Private fields are seen as by a
+ * `DueKeys.#times` the entries of that map, set or array over all of them. Private fields are seen as by a
  * debugger.
  */
 export function sizes(): Map<string, number> {
