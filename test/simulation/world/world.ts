@@ -10,12 +10,13 @@ import { BranchesGuard } from "./branch-guard.ts";
 import { SimClusterTransport } from "./cluster-port.ts";
 import { type CrashPoint, noCrash } from "./crash-point.ts";
 import { Edges } from "./edges.ts";
-import { type Rates, Weather } from "./fault-plan.ts";
+import { Weather } from "./fault-plan.ts";
 import { Invariants } from "./invariants.ts";
 import { LossGuard } from "./loss-guard.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
 import { SimProcess } from "./process.ts";
 import { Promises } from "./promises.ts";
+import type { Script } from "./run-script.ts";
 import { type Lock, ServiceHost } from "./service-host.ts";
 import { SimServiceTransport } from "./service-port.ts";
 import { strangersKey } from "./service-seed.ts";
@@ -28,19 +29,7 @@ export interface Plant {
   cluster?: (inner: ClusterTransport, process: SimProcess) => ClusterTransport;
 }
 
-export interface WorldOptions {
-  seed: number;
-  /** One leads without an election; two compete for a Lease. */
-  operators: 1 | 2;
-  shards?: true;
-  shared?: true;
-  fleet?: string;
-  strictSpec?: true;
-  lock?: Lock;
-  maxDeletesPerMinute?: number;
-  /** How often each project is listed, where it is not the default. */
-  refreshMs?: number;
-  rates: Rates;
+export interface WorldOptions extends Omit<Script, "actions" | "boundaryAtMs" | "calmAtMs"> {
   crashPoint?: CrashPoint;
   plant?: Plant;
 }
