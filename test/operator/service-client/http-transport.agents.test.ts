@@ -1,27 +1,24 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ApiKey } from "../../../src/operator/service-client/account.ts";
 import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
 import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
 import { eventually } from "../../support/eventually.ts";
 import { forever } from "../../support/request-budget.ts";
 import { key } from "../../support/scripted-service.ts";
-import { HostileServer, json } from "../kube/hostile-server.ts";
+import { type HostileServer, json } from "../kube/hostile-server.ts";
+import { type HostileService, useHostileService } from "./hostile-service.ts";
 
 /** How the transport keeps its connections. */
 let server: HostileServer;
-let transport: ReturnType<typeof httpServiceTransport>;
+let transport: HostileService["transport"];
 let baseURL: string;
 
-beforeEach(async () => {
-  server = new HostileServer();
-  baseURL = `${await server.start()}/api/v2`;
-  transport = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
-});
-
-afterEach(async () => {
-  await server.stop();
-  await transport.close();
-});
+useHostileService(
+  () => 0,
+  (service) => {
+    ({ server, transport, baseURL } = service);
+  },
+);
 
 /** A connection is free for the next request a turn of the event loop after its answer. */
 async function turns(): Promise<void> {

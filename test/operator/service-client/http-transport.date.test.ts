@@ -1,22 +1,18 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
+import { expect, test } from "vitest";
 import { key } from "../../support/scripted-service.ts";
-import { HostileServer } from "../kube/hostile-server.ts";
+import type { HostileServer } from "../kube/hostile-server.ts";
+import { type HostileService, useHostileService } from "./hostile-service.ts";
 
 let server: HostileServer;
-let transport: ReturnType<typeof httpServiceTransport>;
+let transport: HostileService["transport"];
 let baseURL: string;
 
-beforeEach(async () => {
-  server = new HostileServer();
-  baseURL = `${await server.start()}/api/v2`;
-  transport = httpServiceTransport({ userAgent: "a-test", now: () => Date.UTC(2026, 0, 1) });
-});
-
-afterEach(async () => {
-  await server.stop();
-  await transport.close();
-});
+useHostileService(
+  () => Date.UTC(2026, 0, 1),
+  (service) => {
+    ({ server, transport, baseURL } = service);
+  },
+);
 
 /** The time that an answer with these headers shows. */
 async function timeShown(headers: Record<string, string | string[]>): Promise<number | undefined> {

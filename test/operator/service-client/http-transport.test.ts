@@ -1,27 +1,23 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
+import { describe, expect, test } from "vitest";
 import { NoResponseError, type ServiceRequest } from "../../../src/operator/service-client/transport.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { clientOf, key } from "../../support/scripted-service.ts";
 import { HostileServer, json } from "../kube/hostile-server.ts";
+import { type HostileService, useHostileService } from "./hostile-service.ts";
 
 const secret = "a-key-of-a-test";
 const limit = 20_000;
 let server: HostileServer;
-let transport: ReturnType<typeof httpServiceTransport>;
+let transport: HostileService["transport"];
 let baseURL: string;
 
-beforeEach(async () => {
-  server = new HostileServer();
-  baseURL = `${await server.start()}/api/v2`;
-  transport = httpServiceTransport({ userAgent: "a-test", now: () => Date.UTC(2026, 0, 1) });
-});
-
-afterEach(async () => {
-  await server.stop();
-  await transport.close();
-});
+useHostileService(
+  () => Date.UTC(2026, 0, 1),
+  (service) => {
+    ({ server, transport, baseURL } = service);
+  },
+);
 
 /** The deadline of requests that are to be answered: far beyond what a busy machine takes. */
 const later = 30_000;
