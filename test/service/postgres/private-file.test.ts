@@ -1,13 +1,12 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { writePrivate } from "../../../src/service/postgres/private-file.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
-const { path: home, remove } = temporaryDirectory("private-file");
-afterAll(remove);
-
 it("a private file is its owner's alone, also where a file was there that others could read", async () => {
+  const { path: home, remove } = temporaryDirectory("private-file");
+  onTestFinished(remove);
   const [fresh, loose] = [join(home, "fresh"), join(home, "loose")];
   writeFileSync(loose, "a longer text of before");
   chmodSync(loose, 0o644);
