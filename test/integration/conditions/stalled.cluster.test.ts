@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isReady } from "../../support/is-ready.ts";
+import type { Call } from "../support/network.ts";
+import { expectPauses } from "../support/pauses.ts";
 import { type Scenario } from "../support/scenario.ts";
 import { main, preview, project, staging } from "../support/seeded-service.ts";
 import { useStage } from "../support/use-stage.ts";
@@ -11,6 +13,11 @@ const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
+
+const isWrite = ({ method }: Call) => method !== "GET";
+
+/** What the service refused is tried again after a minute, and then each time after twice as long. */
+const everMoreRarely = { firstMs: 60_000, mostMs: 3_600_000 };
 
 const isSize = ({ status }: Compute, size: string) => status.size === size;
 
@@ -118,14 +125,15 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const message = await isStalled(shop, "db", "Rejected");
     expect(message).toMatch(/the free plan ends at 2 CU.*HTTP 422.*Change the spec/);
     await shop.lists(2);
-    expect(shop.writes).toEqual([create]);
+    expectPauses(shop.calls.filter(isWrite), everMoreRarely);
     await shop.edit("db", { computeUnits: { min: 1, max: 2 } });
     await shop.ready("db");
     expect(shop.endpoints).toHaveLength(1);
-    expect(shop.writes).toEqual([create, create]);
+    expect(shop.writes.every((write) => write === create)).toBe(true);
+    expect(shop.calls.filter((call) => isWrite(call) && call.status === 201)).toHaveLength(1);
   });
 
-  it("Rejected, what it accepts and does not keep, and sends it no more", async () => {
+  it("Rejected, what it accepts and does not keep, and sends it ever more rarely", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
@@ -143,10 +151,11 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     expect(message).toMatch(
       /did not keep it: computeUnits\.min \(ours 2, theirs 1\), computeUnits\.max \(ours 2, theirs 1\)/,
     );
-    const sent = shop.writes.length;
     await shop.lists(3);
-    expect(sent).toBe(2);
-    expect(shop.writes).toHaveLength(sent);
+    const [made, ...patches] = shop.calls.filter(isWrite);
+    expect(made?.method).toBe("POST");
+    expect(patches.every(({ method }) => method === "PATCH")).toBe(true);
+    expectPauses(patches, everMoreRarely);
     shop.host.instead = undefined;
     await shop.edit("db", { computeUnits: { min: 4, max: 4 } });
     expect((await shop.ready("db")).status.size).toBe("4 CU");
