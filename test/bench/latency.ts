@@ -56,7 +56,7 @@ export const latency: Bench = {
     };
     /** When the newest operation of the project ended, by the service's clock. */
     const endedAt = async () => {
-      const { operations } = newest.parse(await world.callService("GET", "/projects/shop/operations?limit=1"));
+      const { operations } = newest.parse(await world.service.call("GET", "/projects/shop/operations?limit=1"));
       return Date.parse(operations[0]?.updated_at ?? "") - performance.timeOrigin;
     };
     const replica = (name: string) => compute(name, { projectID: "shop", branchID: "br-main", type: "read_only" });

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
 import { linkedID, specOf } from "../simulation/world/computes.ts";
+import type { ServiceProcess } from "../support/processes.ts";
 import type { WorkloadHistory } from "./workload-history.ts";
 
 export interface IntruderOptions {
-  /** Of the service itself: requests of users there are none of the operator's. */
-  baseURL: string;
+  service: ServiceProcess;
   key: string;
   workloadHistory: WorkloadHistory;
   dice: Dice;
@@ -34,7 +34,7 @@ export class Intruder {
     this.#drifts.set(uid, drifts);
     this.#options.workloadHistory.note("drift", name);
     const endpoint = { autoscaling_limit_min_cu: 3, autoscaling_limit_max_cu: 3 };
-    await this.#send("PATCH", compute, JSON.stringify({ endpoint }));
+    await this.#send("PATCH", compute, { endpoint });
   }
 
   /** Deletes an endpoint. */
@@ -45,14 +45,11 @@ export class Intruder {
     await this.#send("DELETE", compute);
   }
 
-  async #send(method: string, compute: KubeObject, body?: string): Promise<void> {
-    const { baseURL, key, dice } = this.#options;
+  async #send(method: string, compute: KubeObject, body?: object): Promise<void> {
+    const { service, key, dice } = this.#options;
     const path = `/projects/${String(specOf(compute)["projectID"])}/endpoints/${linkedID(compute)}`;
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     for (let attempt = 0; attempt < tries; attempt++) {
-      const answer = await fetch(`${baseURL}${path}`, { method, headers, ...(body !== undefined && { body }) }).catch(
-        () => undefined,
-      );
+      const answer = await service.send(method, path, body, key).catch(() => undefined);
       await answer?.text().catch(() => "");
       if (answer?.ok === true || answer?.status === 404) return;
       await sleep(dice.between(100, 500));

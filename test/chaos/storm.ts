@@ -132,7 +132,7 @@ function peopleOf(
 ): Person[] {
   const count = Math.ceil(fleet.members.length / membersPerPerson);
   const all = Math.ceil(computes / membersPerPerson);
-  const intruder = new Intruder({ baseURL: stage.service.baseURL, key: fleet.key, workloadHistory, dice });
+  const intruder = new Intruder({ service: stage.service, key: fleet.key, workloadHistory, dice });
   return Array.from({ length: count }, (_, index) => {
     const members = fleet.members.filter((__, nth) => nth % count === index);
     const pauseMs = (2 * 1000 * all) / deedsPerSecond;

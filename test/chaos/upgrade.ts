@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
+import type { Endpoint } from "../../src/api/endpoint.ts";
 import { startControlPlane } from "../control-plane/control-plane.ts";
 import { crdsServed, installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
@@ -92,9 +92,9 @@ async function upgradeOnce(
     const computes = await cluster.list(namespace, "computes");
     return computes.length === 7 && computes.every(isReady) ? true : undefined;
   });
-  const standing = await endpointsOf(service);
+  const standing = await service.endpoints(project);
 
-  await putFaults(service, faults);
+  await service.setFaults(faults);
   const edits = [0, 1, 2, 3, 4, 5].map((index) => () => disturb(cluster, `old-${index}`, dice));
   const news = [6, 7, 8, 9].flatMap((index) => [
     () => declare(`new-${index}`, { branchID: `br-${index}`, type: "read_write" }),
@@ -112,13 +112,13 @@ async function upgradeOnce(
     await sleep(dice.between(500, 12_000));
     await after.kill();
   }
-  await putFaults(service, []);
+  await service.setFaults([]);
   await after.start();
   const problems = await unsettled(cluster);
   // What was disabled before or during the upgrade is enabled again once the field goes.
   for (const index of [0, 1, 2, 3, 4, 5]) await enable(cluster, `old-${index}`);
   problems.push(...(await unsettled(cluster)));
-  problems.push(...wrongIn(await cluster.list(namespace, "computes"), standing, await endpointsOf(service)));
+  problems.push(...wrongIn(await cluster.list(namespace, "computes"), standing, await service.endpoints(project)));
   return { open, problems };
 }
 
@@ -184,15 +184,4 @@ function wrongIn(computes: readonly KubeObject[], before: readonly Endpoint[], n
 
 function isOpen(one: KubeObject): boolean {
   return statusOf(one)["pendingWrite"] !== undefined;
-}
-
-async function endpointsOf({ baseURL }: ServiceProcess): Promise<Endpoint[]> {
-  const headers = { authorization: `Bearer ${goodKey}` };
-  const answer = await fetch(`${baseURL}/projects/${project}/endpoints`, { headers });
-  return EndpointsAnswer.parse(await answer.json()).endpoints;
-}
-
-async function putFaults({ baseURL }: ServiceProcess, rules: readonly object[]): Promise<void> {
-  const { status } = await fetch(new URL("/_faults", baseURL), { method: "PUT", body: JSON.stringify(rules) });
-  if (status !== 204) throw new Error(`PUT /_faults is answered ${status}`);
 }

@@ -147,10 +147,7 @@ export class Weather {
   }
 
   async #putFaults(): Promise<void> {
-    const url = new URL("/_faults", this.#options.stage.service.baseURL);
-    const body = JSON.stringify(this.#raging ? faultRules : []);
-    const { status } = await fetch(url, { method: "PUT", body });
-    if (status !== 204) throw new Error(`PUT /_faults is answered ${status}`);
+    await this.#options.stage.service.setFaults(this.#raging ? faultRules : []);
   }
 }
 

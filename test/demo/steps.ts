@@ -66,12 +66,7 @@ export class Steps {
 
   /** A call of somebody else's, which the counter does not see; resolves with its status. */
   async callService(method: string, path: string, body?: unknown): Promise<number> {
-    const response = await fetch(`${this.#stage.service.baseURL}${path}`, {
-      method,
-      headers: { authorization: "Bearer org-key", "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    return response.status;
+    return (await this.#stage.service.send(method, path, body)).status;
   }
 }
 

@@ -47,8 +47,8 @@ async function replaceAndDeleteAtOnce(name: string): Promise<void> {
     return events.includes(status.endpointID) || undefined;
   });
   expect(await installation.endpoints()).toContain(status.endpointID);
-  const url = `${installation.service.baseURL}/projects/shiny-wind-028834/endpoints/${status.endpointID}`;
-  expect((await fetch(url, { method: "DELETE", headers: { authorization: "Bearer org-key" } })).status).toBe(200);
+  const path = `/projects/shiny-wind-028834/endpoints/${status.endpointID}`;
+  expect((await installation.service.send("DELETE", path)).status).toBe(200);
 }
 
 /** A Compute through a ClusterServiceConnection, from its creation to its end. */
@@ -158,10 +158,8 @@ describe("from an empty control plane", () => {
   });
 
   it("stopped in the middle of a create it waits for the answer, writes it down and gives the lease back; the next creates nothing twice", async () => {
-    await fetch(new URL("/_faults", installation.service.baseURL), {
-      method: "PUT",
-      body: JSON.stringify([{ method: "POST", route: "/projects/{id}/endpoints", kind: "delay", ms: 2500, count: 1 }]),
-    });
+    const held = { method: "POST", route: "/projects/{id}/endpoints", kind: "delay", ms: 2500, count: 1 };
+    await installation.service.setFaults([held]);
     installation.counter.clear();
     const stopped = new Promise<number>((resolve) => {
       const stopListening = installation.counter.onRequest(({ method }) => {

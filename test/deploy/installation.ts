@@ -98,10 +98,7 @@ export class Installation implements AsyncDisposable {
 
   /** The ids of the endpoints that the service has, sorted. */
   async endpoints(): Promise<string[]> {
-    const url = `${this.service.baseURL}/projects/shiny-wind-028834/endpoints`;
-    const answer = await fetch(url, { headers: { authorization: "Bearer org-key" } });
-    const { endpoints } = z.object({ endpoints: z.array(z.object({ id: z.string() })) }).parse(await answer.json());
-    return endpoints.map(({ id }) => id).toSorted();
+    return (await this.service.endpoints("shiny-wind-028834")).map(({ id }) => id).toSorted();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

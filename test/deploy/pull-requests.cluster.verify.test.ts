@@ -40,10 +40,10 @@ afterAll(async () => {
 
 /** The names of the service's branches. */
 async function branches(): Promise<string[]> {
-  const url = `${service.baseURL}/projects/shiny-wind-028834/branches`;
-  const answer = await fetch(url, { headers: { authorization: "Bearer org-key" } });
   const Branches = z.object({ branches: z.array(z.object({ name: z.string() })) });
-  return Branches.parse(await answer.json()).branches.map(({ name }) => name);
+  return Branches.parse(await service.call("GET", "/projects/shiny-wind-028834/branches")).branches.map(
+    ({ name }) => name,
+  );
 }
 
 const isReady = (name: string) => [

@@ -64,9 +64,7 @@ const Branches = z.object({ branches: z.array(z.object({ name: z.string() })) })
 const Uri = z.object({ uri: z.string() });
 
 async function asked<T>(path: string, answer: z.ZodType<T>): Promise<T> {
-  const url = `${service.baseURL}/projects/shiny-wind-028834/${path}`;
-  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
-  return answer.parse(await response.json());
+  return answer.parse(await service.call("GET", `/projects/shiny-wind-028834/${path}`, undefined, key));
 }
 
 const branches = async () => (await asked("branches", Branches)).branches.map(({ name }) => name).toSorted();

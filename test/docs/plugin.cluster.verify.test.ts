@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
@@ -31,11 +32,9 @@ beforeAll(async () => {
     await kubectl(["patch", object, "-n", "shop", "--type=merge", "-p", JSON.stringify({ spec })], admin());
   };
   await patch("sconn/default", { baseURL: service.baseURL });
-  const roles = await fetch(`${service.baseURL}/projects/shiny-wind-028834/branches/br-aged-salad-637688/databases`, {
-    headers: { authorization: "Bearer org-key" },
-  });
-  const { databases }: { databases: readonly { name: string; owner_name: string }[] } = JSON.parse(await roles.text());
-  const [database] = databases;
+  const path = "/projects/shiny-wind-028834/branches/br-aged-salad-637688/databases";
+  const Databases = z.object({ databases: z.array(z.object({ name: z.string(), owner_name: z.string() })) });
+  const [database] = Databases.parse(await service.call("GET", path)).databases;
   if (database === undefined) throw new Error("the branch has no database");
   await patch("compute/shop-primary", {
     connectionSecret: { name: "shop-db", database: database.name, role: database.owner_name },

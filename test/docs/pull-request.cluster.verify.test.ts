@@ -97,13 +97,12 @@ async function planned(by?: string): Promise<{ comment: string; failed: boolean 
 
 /** What the service has: ids, signatures and sizes. */
 async function endpoints(): Promise<unknown> {
-  const url = `${service.baseURL}/projects/shiny-wind-028834/endpoints`;
-  const answer = await fetch(url, { headers: { authorization: "Bearer org-key" } });
+  const answer = await service.call("GET", "/projects/shiny-wind-028834/endpoints");
   const size = { autoscaling_limit_min_cu: z.number(), autoscaling_limit_max_cu: z.number() };
   const Endpoints = z.object({
     endpoints: z.array(z.object({ id: z.string(), name: z.string().optional(), ...size })),
   });
-  return Endpoints.parse(await answer.json()).endpoints;
+  return Endpoints.parse(answer).endpoints;
 }
 
 function edited(from: string, to: string): void {

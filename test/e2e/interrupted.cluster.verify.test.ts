@@ -62,7 +62,7 @@ describe("in the middle of a create, it continues automatically and nothing is c
     let lost = 0;
     world.counter.instead = ({ method, path, body }) => {
       if (method !== "POST" || lost++ > 0) return undefined;
-      void world.callService(method, path.replace("/api/v2", ""), JSON.parse(body));
+      void world.service.call(method, path.replace("/api/v2", ""), JSON.parse(body));
       return "drop";
     };
     await world.apply(replica);

@@ -162,14 +162,8 @@ export class Moments implements AsyncDisposable {
   }
 
   /** A call of somebody else's at the service, past the referee. */
-  async atService(method: string, path: string, body?: unknown): Promise<unknown> {
-    const headers = { authorization: `Bearer ${goodKey}`, "content-type": "application/json" };
-    const given = body === undefined ? {} : { body: JSON.stringify(body) };
-    return eventually(`${method} ${path}`, async () => {
-      const answer = await fetch(`${this.service.baseURL}${path}`, { method, headers, ...given });
-      if (!answer.ok) throw new Error(`the service answers ${answer.status}: ${await answer.text()}`);
-      return answer.json();
-    });
+  atService(method: string, path: string, body?: unknown): Promise<unknown> {
+    return eventually(`${method} ${path}`, () => this.service.call(method, path, body));
   }
 
   /** Waits for so many lists that begin from now on. */

@@ -72,7 +72,7 @@ describe("one Compute through its life costs exactly one write for", () => {
     const [{ id } = { id: "" }] = await world.endpoints();
     const writes = await writesDuring(async () => {
       const endpoint = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 };
-      await world.callService("PATCH", `/projects/shop/endpoints/${id}`, { endpoint });
+      await world.service.call("PATCH", `/projects/shop/endpoints/${id}`, { endpoint });
       await twoMoreLists();
       await world.waitForReady("compute/shop");
     });

@@ -6,6 +6,7 @@ import { nodePostgres } from "../service/postgres/node-postgres.ts";
 import { asRoot } from "../service/postgres/rig.ts";
 import { freePort } from "../support/ports.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
+import { administratorsKey } from "./manifests.ts";
 
 const project = "shop-on-postgres";
 const branch = "br-shop-main";
@@ -138,12 +139,9 @@ it("serves the row from a replica", async () => {
 });
 
 it("a new branch has the row, and its changes stay there", async () => {
-  const response = await fetch(`${service.baseURL}/projects/${project}/branches`, {
-    method: "POST",
-    headers: { authorization: "Bearer ana-key", "content-type": "application/json" },
-    body: JSON.stringify({ branch: { name: "preview", parent_id: branch } }),
-  });
-  const created = z.object({ branch: z.looseObject({ id: z.string() }) }).parse(await response.json());
+  const preview = { branch: { name: "preview", parent_id: branch } };
+  const answer = await service.call("POST", `/projects/${project}/branches`, preview, administratorsKey);
+  const created = z.object({ branch: z.looseObject({ id: z.string() }) }).parse(answer);
   await apply([compute("preview", { branchID: created.branch.id })]);
   await ready("preview");
   expect(await query("preview", "TABLE kept")).toEqual(rows);

@@ -12,6 +12,7 @@ import { type CountedRequest, CountingProxy } from "../support/counting-proxy.ts
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
+import { administratorsKey } from "./manifests.ts";
 import { sharedCluster } from "./shared-cluster.ts";
 
 const project = "shop";
@@ -243,8 +244,8 @@ export class RotatingWorld implements AsyncDisposable {
 
   async #passwordOf(role: string): Promise<string> {
     const path = `/projects/${project}/branches/${branch}/roles/${role}/reveal_password`;
-    const answer = await fetch(`${this.#service.baseURL}${path}`, { headers: { authorization: "Bearer ana-key" } });
-    return z.object({ password: z.string() }).parse(await answer.json()).password;
+    const answer = await this.#service.call("GET", path, undefined, administratorsKey);
+    return z.object({ password: z.string() }).parse(answer).password;
   }
 
   async #secret(): Promise<z.infer<typeof secretAnswer>> {

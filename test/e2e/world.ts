@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { Endpoint } from "../../src/api/endpoint.ts";
 import { kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
@@ -23,17 +24,6 @@ export interface WorldOptions {
   /** Fields of the ServiceConnection's spec. */
   connection?: Record<string, unknown>;
 }
-
-/** An endpoint as the service lists it, as far as the tests look. */
-const endpoint = z.object({
-  id: z.string(),
-  branch_id: z.string(),
-  type: z.string(),
-  name: z.string().optional(),
-  current_state: z.string(),
-  autoscaling_limit_min_cu: z.number(),
-  autoscaling_limit_max_cu: z.number(),
-});
 
 /** A Compute as far as the tests look. */
 const observedCompute = z.object({
@@ -128,22 +118,10 @@ export class World implements AsyncDisposable {
     return observedCompute.parse(JSON.parse(await this.kubectl("get", "compute", name, "-o", "json")));
   }
 
-  /** What the service itself lists, past the counter and without the default branch's own. */
-  async endpoints(projectID = "shop"): Promise<z.infer<typeof endpoint>[]> {
-    const body = await this.callService("GET", `/projects/${projectID}/endpoints`);
-    const { endpoints } = z.object({ endpoints: z.array(endpoint) }).parse(body);
+  /** The endpoints of the project `shop`, without the default branch's own. */
+  async endpoints(): Promise<Endpoint[]> {
+    const endpoints = await this.service.endpoints("shop");
     return endpoints.filter(({ branch_id }) => !branch_id.startsWith(defaultBranch));
-  }
-
-  /** A call of somebody else's, past the counter and behind the operator's back. */
-  async callService(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${this.service.baseURL}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${goodKey}`, "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`the service answers ${response.status}: ${await response.text()}`);
-    return response.json();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -33,8 +33,8 @@ async function soak(): Promise<number> {
   progress("setting the stage: control plane, service, the operator's image");
   await using stage = await SoakStage.start(computes);
   const { installation } = stage;
-  const serviceURL = installation.service.baseURL;
-  const people = new People({ cluster: stage.cluster, serviceURL, namespace, projects: stage.projects, computes });
+  const { service } = installation;
+  const people = new People({ cluster: stage.cluster, service, namespace, projects: stage.projects, computes });
   await people.declare();
   progress(`waiting for ${computes} Computes to settle`);
   await stage.settled();

@@ -1,13 +1,12 @@
 import { ApiKeyCreated } from "../../src/api/api-keys.ts";
-import { EndpointsAnswer } from "../../src/api/endpoint.ts";
-import { administratorsKey, compute, goodKey, type Project } from "../e2e/manifests.ts";
+import { administratorsKey, compute, type Project } from "../e2e/manifests.ts";
 import type { Cluster } from "../integration/support/cluster-admin.ts";
+import type { ServiceProcess } from "../support/processes.ts";
 import type { HelpReason } from "./soak-stage.ts";
 
 export interface PeopleOptions {
   cluster: Cluster;
-  /** Of the service itself: what they do there, the operator's proxy does not see. */
-  serviceURL: string;
+  service: ServiceProcess;
   namespace: string;
   projects: readonly Project[];
   /** About how many Computes there are to be. */
@@ -161,33 +160,34 @@ export class People {
 
   async #connect(): Promise<void> {
     const { id } = pick(await this.#endpoints());
-    const url = new URL(`/_connect/${id}?seconds=5`, this.#options.serviceURL);
-    await fetch(url, { method: "POST" });
+    await this.#options.service.send("POST", `/_connect/${id}?seconds=5`);
   }
 
   async #drift(): Promise<void> {
     const { id, project_id } = pick(await this.#endpoints());
     const size = pick(sizes);
     const body = { endpoint: { autoscaling_limit_min_cu: size, autoscaling_limit_max_cu: size } };
-    await this.#call("PATCH", `/projects/${project_id}/endpoints/${id}`, body);
+    await this.#options.service.call("PATCH", `/projects/${project_id}/endpoints/${id}`, body);
   }
 
   async #lose(): Promise<void> {
     const { id, project_id } = pick(await this.#endpoints());
-    await this.#call("DELETE", `/projects/${project_id}/endpoints/${id}`);
+    await this.#options.service.call("DELETE", `/projects/${project_id}/endpoints/${id}`);
   }
 
   /** A new key in the Secret; the one before is revoked once the operator has the new one. */
   async #rotate(): Promise<void> {
-    const { cluster, namespace } = this.#options;
+    const { cluster, namespace, service } = this.#options;
     const keys = "/organizations/org-shop/api_keys";
-    const made = ApiKeyCreated.parse(await this.#call("POST", keys, { key_name: `soak-${++this.#keys}` }));
+    const made = ApiKeyCreated.parse(
+      await service.call("POST", keys, { key_name: `soak-${++this.#keys}` }, administratorsKey),
+    );
     await cluster.modify("Secret", namespace, "service-api-key", (secret) => {
       secret.data = { "api-key": Buffer.from(made.key).toString("base64") };
     });
     const before = this.#key;
     this.#key = { id: made.id, secret: made.key };
-    if (before !== undefined) await this.#call("DELETE", `${keys}/${before.id}`);
+    if (before !== undefined) await service.call("DELETE", `${keys}/${before.id}`, undefined, administratorsKey);
   }
 
   async #change({ name }: Member, fields: Record<string, unknown>): Promise<void> {
@@ -200,19 +200,7 @@ export class People {
   /** The endpoints of one project that were made for Computes. */
   async #endpoints() {
     const project = pick(this.#options.projects);
-    const { endpoints } = EndpointsAnswer.parse(await this.#call("GET", `/projects/${project.id}/endpoints`));
-    return endpoints.filter(({ name }) => name?.startsWith("k8s-"));
-  }
-
-  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const key = path.startsWith("/organizations") ? administratorsKey : goodKey;
-    const response = await fetch(`${this.#options.serviceURL}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path} is answered ${response.status}`);
-    return response.json();
+    return (await this.#options.service.endpoints(project.id)).filter(({ name }) => name?.startsWith("k8s-"));
   }
 
   #anyone(): Member {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
+import type { Endpoint } from "../../src/api/endpoint.ts";
 import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
 import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
@@ -79,7 +79,7 @@ export class SoakStage implements AsyncDisposable {
   }
 
   faults(on: boolean): Promise<void> {
-    return this.#putFaults(on ? mildFaults : []);
+    return this.installation.service.setFaults(on ? mildFaults : []);
   }
 
   /** Ends the service as a crash would, and starts it again. */
@@ -185,21 +185,8 @@ export class SoakStage implements AsyncDisposable {
   }
 
   async #ours(): Promise<Endpoint[]> {
-    const { baseURL } = this.installation.service;
-    const headers = { authorization: `Bearer ${goodKey}` };
-    const lists = await Promise.all(
-      this.projects.map(async ({ id }) => {
-        const answer = await fetch(`${baseURL}/projects/${id}/endpoints`, { headers });
-        return EndpointsAnswer.parse(await answer.json()).endpoints;
-      }),
-    );
+    const lists = await Promise.all(this.projects.map(({ id }) => this.installation.service.endpoints(id)));
     return lists.flat().filter(({ name }) => name?.startsWith("k8s-"));
-  }
-
-  async #putFaults(faults: readonly object[]): Promise<void> {
-    const url = new URL("/_faults", this.installation.service.baseURL);
-    const answer = await fetch(url, { method: "PUT", body: JSON.stringify(faults) });
-    if (!answer.ok) throw new Error(`the faults are answered ${answer.status}: ${await answer.text()}`);
   }
 
   #options() {

@@ -1,5 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
+import { goodKey } from "../e2e/manifests.ts";
 import { Child } from "./child.ts";
 import { eventually } from "./eventually.ts";
 import { temporaryDirectory } from "./guardian.ts";
@@ -79,6 +81,34 @@ export class ServiceProcess implements AsyncDisposable {
     await this.#child.waitForLine(/Listening on http/);
     const shown = this.#child.lines.map((line) => /^API key \(shown once\): (\S+)/.exec(line)?.[1]);
     this.#firstKey ??= shown.find((key) => key !== undefined);
+  }
+
+  /** A call outside the operator, which no proxy sees; its path is below `/api/v2`, or the service's own (`/_…`). */
+  send(method: string, path: string, body?: unknown, key = goodKey): Promise<Response> {
+    const url = path.startsWith("/_") ? new URL(path, this.baseURL) : `${this.baseURL}${path}`;
+    return fetch(url, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** The answer's body; rejects where the call is refused. */
+  async call(method: string, path: string, body?: unknown, key = goodKey): Promise<unknown> {
+    const answer = await this.send(method, path, body, key);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`the service answers ${answer.status} to ${method} ${path}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
+  /** The endpoints of a project. */
+  async endpoints(projectID: string): Promise<Endpoint[]> {
+    return EndpointsAnswer.parse(await this.call("GET", `/projects/${projectID}/endpoints`)).endpoints;
+  }
+
+  /** Replaces its faults; it has to run with `--faults`. */
+  async setFaults(rules: readonly object[]): Promise<void> {
+    await this.call("PUT", "/_faults", rules);
   }
 
   /** Ends it as a crash would. */

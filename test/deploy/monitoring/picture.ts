@@ -35,8 +35,8 @@ async function picture(seconds: number): Promise<void> {
   await using prometheus = await Prometheus.start(target.url, scrapeSeconds);
   const start = Date.now() / 1000;
   const end = start + seconds;
-  const serviceURL = installation.service.baseURL;
-  const workload = new People({ cluster: stage.cluster, serviceURL, namespace, projects: stage.projects, computes });
+  const { service } = installation;
+  const workload = new People({ cluster: stage.cluster, service, namespace, projects: stage.projects, computes });
   await workload.declare();
   await stage.faults(true);
   for (let renewed = start; Date.now() / 1000 < end; ) {
