@@ -1,10 +1,9 @@
 import { computeUnitSizes } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
-import { keptQuarters, type Quarter } from "../store/endpoint-quarters.ts";
 import type { MeteredEndpoint, StoredEndpoint } from "../store/endpoints.ts";
+import { endpointQuarters, type PartOfPeriod, type Period } from "../store/periods.ts";
 import type { Owner, Project } from "../store/projects.ts";
-import type { UsageHour } from "../store/usage-hours.ts";
 
 /** The usage of a project's computes. */
 export interface Usage {
@@ -23,13 +22,10 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
   if (active > 0) {
     context.store.projects.addUsage(endpoint.projectId, active, compute);
     context.store.branches.addUsage(endpoint.branchId, active, compute);
-    for (const { index: hour, ...part } of partsOf(context, endpoint, at, hourMs)) {
-      context.store.usageHours.add(endpoint.projectId, { hour, ...part, peak: 0 });
-    }
-    for (const part of unbookedQuarters(context, endpoint, at)) context.store.quarters.add(endpoint.id, part);
-    for (const { index: day, computeMs } of partsOf(context, endpoint, at, dayMs)) {
-      context.store.days.add(endpoint.id, day, computeMs);
-    }
+    const { usageHours, quarters, days } = context.store;
+    for (const part of partsOf(context, endpoint, at, hourMs)) usageHours.add(endpoint.projectId, part);
+    for (const part of unbookedQuarters(context, endpoint, at)) quarters.add(endpoint.id, part);
+    for (const part of partsOf(context, endpoint, at, dayMs)) days.add(endpoint.id, part);
   }
   notePeak(context, endpoint, at);
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
@@ -42,12 +38,10 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
 function notePeak({ store }: ServiceContext, endpoint: StoredEndpoint, at: number): void {
   const { projectId, meteredAt } = endpoint;
   const [was, is] = [meteredAt !== undefined, endpoint.currentState === "active"];
-  if (is && !was) {
-    store.quarters.add(endpoint.id, { ...noQuarter(quarterOf(at)), wakes: 1 });
-  }
+  if (is && !was) store.quarters.add(endpoint.id, { index: quarterOf(at), wakes: 1 });
   if (was === is && (meteredAt === undefined || hourOf(meteredAt) === hourOf(at))) return;
   const peak = store.endpoints.countMetered(projectId) + (is && !was ? 1 : 0);
-  store.usageHours.add(projectId, { hour: hourOf(at), activeMs: 0, computeMs: 0, peak });
+  store.usageHours.add(projectId, { index: hourOf(at), peak });
 }
 
 const hourMs = 3_600_000;
@@ -70,14 +64,9 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourMs);
 }
 
-/** Usage in a stretch of time: the stretches between the epoch and its beginning, and as in `UsageHour`. */
-interface Part {
-  index: number;
-  activeMs: number;
-  computeMs: number;
-}
+type Part = Pick<Period, "index" | "activeMs" | "computeMs">;
 
-/** The part of a compute's usage that is not recorded yet, by stretches of `unitMs`, none before `since`. */
+/** The part of a compute's usage that is not recorded yet, by periods of `unitMs`, none before `since`. */
 function partsOf(context: ServiceContext, endpoint: MeteredEndpoint, at: number, unitMs: number, since = 0): Part[] {
   const { meteredAt: from } = endpoint;
   if (from === undefined || at <= from) return [];
@@ -97,65 +86,25 @@ function quarterOf(at: number): number {
   return Math.floor(at / quarterMs);
 }
 
-function unbookedQuarters(context: ServiceContext, endpoint: StoredEndpoint, at: number): Quarter[] {
-  const connections = context.backend.connections(endpoint, false) + context.backend.connections(endpoint, true);
-  return partsOf(context, endpoint, at, quarterMs, firstQuarter(at)).map(({ index: quarter, ...part }) => ({
-    quarter,
-    ...part,
-    connections,
-    wakes: 0,
-  }));
-}
-
-function firstQuarter(at: number): number {
-  return quarterOf(at) - keptQuarters + 1;
+function unbookedQuarters(context: ServiceContext, endpoint: StoredEndpoint, at: number): PartOfPeriod[] {
+  const peak = context.backend.connections(endpoint, false) + context.backend.connections(endpoint, true);
+  const first = quarterOf(at) - endpointQuarters.kept + 1;
+  return partsOf(context, endpoint, at, quarterMs, first).map((part) => ({ ...part, peak }));
 }
 
 /** The last day of a compute by the quarter of an hour, the present one last. */
-export function lastDayOf(context: ServiceContext, endpoint: StoredEndpoint, at: number): Quarter[] {
-  const first = firstQuarter(at);
-  const day = Array.from({ length: keptQuarters }, (_, index) => noQuarter(first + index));
-  const seen = [...context.store.quarters.since(endpoint.id, first), ...unbookedQuarters(context, endpoint, at)];
-  for (const { quarter, activeMs, computeMs, connections, wakes } of seen) {
-    const one = day[quarter - first];
-    if (!one) continue;
-    one.activeMs += activeMs;
-    one.computeMs += computeMs;
-    one.connections = Math.max(one.connections, connections);
-    one.wakes += wakes;
-  }
-  return day;
-}
-
-function noQuarter(quarter: number): Quarter {
-  return { quarter, activeMs: 0, computeMs: 0, connections: 0, wakes: 0 };
+export function lastDayOf(context: ServiceContext, endpoint: StoredEndpoint, at: number): Period[] {
+  const parts = unbookedQuarters(context, endpoint, at);
+  return context.store.quarters.upTo(endpoint.id, quarterOf(at), endpointQuarters.kept, parts);
 }
 
 /** The usage of a project in each of the last hours, the present one last. */
-export function usageByHour(context: ServiceContext, project: Project, hours: number, at: number): UsageHour[] {
-  const last = hourOf(at);
-  const first = last - hours + 1;
+export function usageByHour(context: ServiceContext, project: Project, hours: number, at: number): Period[] {
   const running = context.store.endpoints.metered(project.id);
-  const byHour = new Map<number, UsageHour>();
-  const add = (one: UsageHour) => {
-    const { activeMs, computeMs, peak } = byHour.get(one.hour) ?? { activeMs: 0, computeMs: 0, peak: 0 };
-    byHour.set(one.hour, {
-      hour: one.hour,
-      activeMs: activeMs + one.activeMs,
-      computeMs: computeMs + one.computeMs,
-      peak: Math.max(peak, one.peak),
-    });
-  };
-  for (const recorded of context.store.usageHours.since(project.id, first)) add(recorded);
-  for (const endpoint of running) {
-    for (const { index: hour, ...part } of partsOf(context, endpoint, at, hourMs)) add({ hour, ...part, peak: 0 });
-  }
-  add({ hour: last, activeMs: 0, computeMs: 0, peak: running.length });
-  return Array.from({ length: hours }, (_, index) => {
-    const hour = first + index;
-    const found = byHour.get(hour) ?? { hour, activeMs: 0, computeMs: 0, peak: 0 };
-    return { ...found, peak: Math.max(found.peak, Math.ceil(found.activeMs / hourMs)) };
-  });
+  const parts = running.flatMap((endpoint) => partsOf(context, endpoint, at, hourMs));
+  const now = { index: hourOf(at), peak: running.length };
+  const found = context.store.usageHours.upTo(project.id, now.index, hours, [...parts, now]);
+  return found.map((hour) => ({ ...hour, peak: Math.max(hour.peak, Math.ceil(hour.activeMs / hourMs)) }));
 }
 
 /** The compute time since a day that is not recorded yet, in milliseconds, of each running compute of some owners. */
@@ -186,7 +135,7 @@ export function computeSecondsSince(
   const parts = running.flatMap((endpoint) => partsOf(context, endpoint, at, hourMs, Math.min(...hours)));
   return hours.map((hour) => {
     const unbookedMs = parts.reduce((sum, { index, computeMs }) => sum + (index >= hour ? computeMs : 0), 0);
-    return Math.floor((context.store.usageHours.computeMsSince(owners, hour) + unbookedMs) / 1000);
+    return Math.floor((context.store.projects.computeMsSince(owners, hour) + unbookedMs) / 1000);
   });
 }
 

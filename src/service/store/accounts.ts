@@ -72,7 +72,7 @@ export class Accounts {
   }
 
   putMember(member: Member): void {
-    this.#members.insert(member, "ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role");
+    this.#members.upsert(member, { role: "replace" });
   }
 
   removeMember(organizationId: string, accountId: string): boolean {

@@ -51,7 +51,7 @@ export class BranchDataRows {
   }
 
   put(data: BranchData): void {
-    if (this.#data.update(data, "WHERE branch_id = ?", data.branchId) === 0) this.#data.insert(data);
+    this.#data.upsert(data);
   }
 
   /** The branches that are ready and have none, parents first. */

@@ -60,10 +60,7 @@ export class Catalogs {
   }
 
   putRole(role: Role): void {
-    const { branchId, name, passwordSource, updatedAt } = role;
-    const place = [branchId, name] as const;
-    if (this.#roles.update({ passwordSource, updatedAt }, "WHERE branch_id = ? AND name = ?", ...place) > 0) return;
-    this.#roles.insert(role);
+    this.#roles.upsert(role, { passwordSource: "replace", updatedAt: "replace" });
   }
 
   deleteRole(branchId: string, name: string): void {

@@ -75,6 +75,7 @@ export class Endpoints {
   readonly #metered: Table<MeteredEndpoint>;
   readonly #changeable: Table<Partial<StoredEndpoint>>;
   readonly #deleted: Table<StoredEndpoint>;
+  readonly #operatorChanges: Table<{ endpointId: string; changedAt: number }>;
   readonly #onChange: (projectId: string) => void;
 
   /** `onChange` is called with every project in which an endpoint changes. */
@@ -84,6 +85,7 @@ export class Endpoints {
     this.#metered = new Table(db, "endpoints", meteredFields);
     this.#changeable = new Table(db, "endpoints", changeable);
     this.#deleted = new Table(db, "deleted_endpoints", kept);
+    this.#operatorChanges = new Table(db, "operator_changes", { endpointId: text, changedAt: number });
     this.#onChange = onChange;
   }
 
@@ -168,15 +170,12 @@ export class Endpoints {
 
   /** Notes that an operator has changed an endpoint. */
   noteOperator(id: string, at: number): void {
-    const sql = `INSERT INTO operator_changes VALUES (?, ?)
-      ON CONFLICT (endpoint_id) DO UPDATE SET changed_at = excluded.changed_at`;
-    this.#db.run(sql, id, at);
+    this.#operatorChanges.upsert({ endpointId: id, changedAt: at });
   }
 
   /** Time of an operator's last change of an endpoint; `undefined` if there was none. */
   changedByOperator(id: string): number | undefined {
-    const row = this.#db.one("SELECT changed_at FROM operator_changes WHERE endpoint_id = ?", id);
-    return row && number(row, "changed_at");
+    return this.#operatorChanges.one("WHERE endpoint_id = ?", id)?.changedAt;
   }
 
   /** Keeps a copy of an endpoint that goes with its branch. */

@@ -113,6 +113,14 @@ export class Projects {
     this.#db.run(sql, activeMs, computeMs, id);
   }
 
+  /** The compute time of some owners' projects from an hour on, counted from the epoch, as in `Period`. */
+  computeMsSince(owners: readonly Owner[], hour: number): number {
+    const sql = `SELECT coalesce(sum(u.compute_ms), 0) AS sum FROM usage_hours u JOIN projects p ON p.id = u.project_id
+      WHERE u.hour >= ?3 AND ${ofOwners}`;
+    const row = this.#db.one(sql, ...ownerLists(owners), hour);
+    return row ? number(row, "sum") : 0;
+  }
+
   setOwner(id: string, owner: Owner, at: number): void {
     this.#table.update({ owner, updatedAt: at }, "WHERE id = ?", id);
   }

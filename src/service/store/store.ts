@@ -5,14 +5,12 @@ import { Catalogs } from "./catalog.ts";
 import { ComputeSearch } from "./compute-search.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
-import { EndpointDays } from "./endpoint-days.ts";
-import { EndpointQuarters } from "./endpoint-quarters.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
+import { endpointDays, endpointQuarters, Periods, usageHours } from "./periods.ts";
 import { Projects } from "./projects.ts";
 import { text } from "./row.ts";
-import { UsageHours } from "./usage-hours.ts";
 
 /** In an order in which no remaining row refers to a deleted one. */
 const tables = [
@@ -35,9 +33,9 @@ export class Store {
   readonly keys: Keys;
   readonly projects: Projects;
   readonly computeSearch: ComputeSearch;
-  readonly usageHours: UsageHours;
-  readonly quarters: EndpointQuarters;
-  readonly days: EndpointDays;
+  readonly usageHours: Periods;
+  readonly quarters: Periods;
+  readonly days: Periods;
   readonly branches: Branches;
   readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
@@ -53,9 +51,9 @@ export class Store {
     this.keys = new Keys(db);
     this.projects = new Projects(db);
     this.computeSearch = new ComputeSearch(db);
-    this.usageHours = new UsageHours(db);
-    this.quarters = new EndpointQuarters(db);
-    this.days = new EndpointDays(db);
+    this.usageHours = new Periods(db, usageHours);
+    this.quarters = new Periods(db, endpointQuarters);
+    this.days = new Periods(db, endpointDays);
     this.branches = new Branches(db);
     this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);

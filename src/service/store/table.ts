@@ -28,6 +28,15 @@ export function jsonOf<Stored>(schema: { parse(value: unknown): Stored }): Reade
   return (row, column) => schema.parse(JSON.parse(text(row, column)));
 }
 
+/** The value of a column where the row is there already: the new one, the sum of both, or the larger one. */
+export type Merge = "replace" | "add" | "largest";
+
+const mergedColumn: Readonly<Record<Merge, (column: string) => string>> = {
+  replace: (column) => `excluded.${column}`,
+  add: (column) => `${column} + excluded.${column}`,
+  largest: (column) => `max(${column}, excluded.${column})`,
+};
+
 /** A page of a list, the first one is 1, and the rows that it has. */
 export interface PageWanted {
   page: number;
@@ -96,10 +105,21 @@ export class Table<Stored extends object> {
     return row ? number(row, "sum") : 0;
   }
 
-  /** Stores an object with these of its fields. `rest` says what to do where it is there already. */
-  insert(fields: Partial<Stored>, rest = ""): void {
+  /** Stores an object with these of its fields. */
+  insert(fields: Partial<Stored>): void {
     const { sql, values } = this.#insertion(fields);
-    this.#db.run(`${sql} ${rest}`, ...values);
+    this.#db.run(sql, ...values);
+  }
+
+  /** As `insert`; where the object is there already, changes these of its fields, by default all. */
+  upsert(fields: Partial<Stored>, changed: Partial<Readonly<Record<keyof Stored, Merge>>> = {}): void {
+    const { sql, values } = this.#insertion(fields);
+    const some = Object.entries<Merge | undefined>(changed);
+    const all = Object.keys(fields).map((name) => [name, "replace"] as const);
+    const assignments = (some.length > 0 ? some : all).flatMap(([name, merge = "replace"]) =>
+      (this.#kept.get(name)?.columns ?? []).map((column) => `${column} = ${mergedColumn[merge](column)}`),
+    );
+    this.#db.run(`${sql} ON CONFLICT DO UPDATE SET ${assignments.join(", ")}`, ...values);
   }
 
   /** As `insert`, and answers the object with what the table has added. */

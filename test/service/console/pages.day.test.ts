@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { keptQuarters } from "../../../src/service/store/endpoint-quarters.ts";
+import { endpointQuarters } from "../../../src/service/store/periods.ts";
 import { main, primary, project, Shop } from "../support/shop.ts";
 import { textOf, Visitor } from "./visitor.ts";
 
@@ -68,9 +68,9 @@ describe("the last day of a compute", () => {
     const { quarters } = shop.core.context.store;
     shop.time.pass(100 * 3_600_000);
     shop.connect(primary, 60);
-    expect(quarters.since(primary, 0).length).toBeLessThanOrEqual(keptQuarters);
+    expect(quarters.since(primary, 0).length).toBeLessThanOrEqual(endpointQuarters.kept);
     shop.time.pass(5 * minute);
-    expect(quarters.since(primary, 0).length).toBeLessThanOrEqual(keptQuarters);
+    expect(quarters.since(primary, 0).length).toBeLessThanOrEqual(endpointQuarters.kept);
     shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
     expect(quarters.since(primary, 0)).toEqual([]);
   });

@@ -162,9 +162,9 @@ describe("branches, roles and databases", () => {
 
 it("usage hours are those of one project, from one hour on, and a week of each is kept", () => {
   const { usageHours } = store;
-  const add = (id: string, hour: number) => usageHours.add(id, { hour, activeMs: 1, computeMs: 1, peak: 1 });
+  const add = (id: string, index: number) => usageHours.add(id, { index, activeMs: 1, computeMs: 1, peak: 1 });
   for (const id of [project, other]) for (const hour of [1, 2]) add(id, hour);
-  const hours = (id: string, from: number) => usageHours.since(id, from).map(({ hour }) => hour);
+  const hours = (id: string, from: number) => usageHours.since(id, from).map(({ index }) => index);
   expect([hours(project, 0), hours(project, 2), hours(other, 2)]).toEqual([[1, 2], [2], [2]]);
   add(project, 24 * 7 + 2);
   expect([hours(project, 0), hours(other, 0)]).toEqual([[24 * 7 + 2], [1, 2]]);

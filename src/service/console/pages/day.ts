@@ -1,6 +1,6 @@
 import { lastDayOf, quarterMs } from "../../computes/meter.ts";
-import type { Quarter } from "../../store/endpoint-quarters.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
+import type { Period } from "../../store/periods.ts";
 import { barChart } from "../chart.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
@@ -9,19 +9,19 @@ import type { Visit } from "../visit.ts";
 /** The last day of a compute: its size in use, its connections, and when it was active. */
 export function dayCharts({ context, at }: Visit, compute: StoredEndpoint): Html {
   const day = lastDayOf(context, compute, at);
-  const sizeOf = ({ computeMs }: Quarter) => rounded(computeMs / context.options.timeScale / quarterMs);
-  const shareOf = ({ activeMs }: Quarter) => Math.min(100, Math.round((100 * activeMs) / quarterMs));
+  const sizeOf = ({ computeMs }: Period) => rounded(computeMs / context.options.timeScale / quarterMs);
+  const shareOf = ({ activeMs }: Period) => Math.min(100, Math.round((100 * activeMs) / quarterMs));
   const largest = Math.max(...day.map(sizeOf));
-  const most = Math.max(...day.map(({ connections }) => connections));
+  const most = Math.max(...day.map(({ peak }) => peak));
   const wakes = day.reduce((sum, one) => sum + one.wakes, 0);
   const hours = rounded(day.reduce((sum, { activeMs }) => sum + activeMs, 0) / (4 * quarterMs));
   const bars = (
-    valueOf: (one: Quarter) => number,
-    wordsOf: (one: Quarter) => string,
-    isMarked?: (one: Quarter) => boolean,
+    valueOf: (one: Period) => number,
+    wordsOf: (one: Period) => string,
+    isMarked?: (one: Period) => boolean,
   ) =>
     day.map((one) => ({
-      label: new Date(one.quarter * quarterMs).toISOString().slice(11, 16),
+      label: new Date(one.index * quarterMs).toISOString().slice(11, 16),
       value: valueOf(one),
       words: wordsOf(one),
       marked: isMarked?.(one) ?? false,
@@ -37,8 +37,8 @@ ${barChart({
   title: "Connections at most",
   summary: `At most ${counted(most, "connection")} at one time in the last 24 hours`,
   bars: bars(
-    ({ connections }) => connections,
-    ({ connections }) => counted(connections, "connection"),
+    ({ peak }) => peak,
+    ({ peak }) => counted(peak, "connection"),
   ),
   counts: true,
 })}
@@ -49,7 +49,7 @@ ${barChart({
   counts: true,
 })}</div>`;
 
-  function stateInWords(one: Quarter): string {
+  function stateInWords(one: Period): string {
     const share = shareOf(one);
     const state = share === 0 ? "idle" : share === 100 ? "active" : `active for ${share} % of the time`;
     return one.wakes === 0 ? state : `${state}, woken ${counted(one.wakes, "time")}`;

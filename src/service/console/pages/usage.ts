@@ -1,6 +1,6 @@
 import { usageByHour } from "../../computes/meter.ts";
+import type { Period } from "../../store/periods.ts";
 import type { Project } from "../../store/projects.ts";
-import type { UsageHour } from "../../store/usage-hours.ts";
 import { type Bar, barChart } from "../chart.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
@@ -29,8 +29,8 @@ ${barChart({
 })}</div>`;
 }
 
-function bar({ hour }: UsageHour, value: number, words: string): Bar {
-  return { label: new Date(hour * 3_600_000).toISOString().slice(11, 16), value, words };
+function bar({ index }: Period, value: number, words: string): Bar {
+  return { label: new Date(index * 3_600_000).toISOString().slice(11, 16), value, words };
 }
 
 function cuHours(computeMs: number): number {
