@@ -1,0 +1,221 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ServiceClock } from "../../../../src/service/clock.ts";
+import { cryptoIds } from "../../../../src/service/ids.ts";
+import { Postgres } from "../../../../src/service/postgres/postgres.ts";
+import { Seed } from "../../../../src/service/seed/document.ts";
+import { applySeed } from "../../../../src/service/seed/seed.ts";
+import { createService, type Service } from "../../../../src/service/service.ts";
+import type { StoredEndpoint } from "../../../../src/service/store/endpoints.ts";
+import { Store } from "../../../../src/service/store/store.ts";
+import { temporaryDirectory } from "../../../support/guardian.ts";
+import { realClock } from "../../../support/real-clock.ts";
+import { main, primary, project, seed } from "../rig.ts";
+import { type Content, FakeData } from "./fake-data.ts";
+import { FakeMachine, type FakeServer } from "./fake-machine.ts";
+
+/** The longest wait that a test waits out, in milliseconds: the checks whether a server is up. */
+const longestWait = 100;
+
+/** A directory in memory, where a system has one: nothing there waits for a disk. */
+const inMemory = "/dev/shm";
+
+/** A clock that a test advances; short waits pass with real time. */
+export class HastenedClock implements ServiceClock {
+  #advanced = 0;
+  readonly #waiting = new Set<{ due: number; task: () => void }>();
+
+  now(): number {
+    return realClock.now() + this.#advanced;
+  }
+
+  after(ms: number, task: () => void): () => void {
+    if (ms <= longestWait) return realClock.after(ms, task);
+    const waiting = { due: this.now() + ms, task };
+    this.#waiting.add(waiting);
+    return () => this.#waiting.delete(waiting);
+  }
+
+  /** Number of long waits. */
+  get pending(): number {
+    return this.#waiting.size;
+  }
+
+  advance(ms: number): void {
+    this.#advanced += ms;
+    for (const waiting of this.#waiting) {
+      if (waiting.due > this.now() || !this.#waiting.delete(waiting)) continue;
+      waiting.task();
+    }
+  }
+}
+
+export interface Begun {
+  id: string;
+  action: string;
+  status: string;
+  error: string | undefined;
+}
+
+/** The service in this process, with fake servers behind its computes. */
+export class ServiceOnFakes implements AsyncDisposable {
+  readonly clock = new HastenedClock();
+  readonly machine = new FakeMachine(() => this.clock.now());
+  readonly errors: unknown[] = [];
+  /** Lines for the operator of the service. */
+  readonly lines: string[] = [];
+  readonly #directory = temporaryDirectory("fakes", existsSync(inMemory) ? inMemory : undefined);
+  readonly data = join(this.#directory.path, "service.sqlite");
+  readonly #file: string;
+  #postgres: Postgres | undefined;
+  #service: Service | undefined;
+
+  constructor({ keepsStore = false } = {}) {
+    this.#file = keepsStore ? this.data : ":memory:";
+  }
+
+  static async start(document: object = seed, options: { keepsStore?: boolean } = {}): Promise<ServiceOnFakes> {
+    const fakes = new ServiceOnFakes(options);
+    await fakes.start(document);
+    return fakes;
+  }
+
+  /** `document`: what is planted first. */
+  async start(document?: object): Promise<void> {
+    const [{ clock, machine }, ids, store] = [this, cryptoIds(), Store.open(this.#file)];
+    const settings = {
+      host: "127.0.0.1",
+      port: 0,
+      advertise: undefined,
+      domain: undefined,
+      binaries: machine.install(join(this.#directory.path, "bin")),
+      user: undefined,
+      data: this.data,
+      temporaryDiskScale: 1,
+    };
+    const onError = (error: unknown) => this.errors.push(error);
+    const stderr = (line: string) => this.lines.push(line);
+    const ports = {
+      clock,
+      ids,
+      store,
+      processes: machine,
+      env: { XDG_CACHE_HOME: this.#directory.path },
+      stderr,
+      onError,
+    };
+    this.#postgres = await Postgres.open(settings, ports);
+    this.#service = createService({ clock, random: () => 0.5, ids, store, behind: this.#postgres, onError });
+    if (document) this.core.change((context, at) => applySeed(context, Seed.parse(document), at));
+    await this.postgres.begin(this.core);
+    await this.settled();
+  }
+
+  get core(): Service {
+    if (!this.#service) throw new Error("the service does not run");
+    return this.#service;
+  }
+
+  get postgres(): Postgres {
+    if (!this.#postgres) throw new Error("the service does not run");
+    return this.#postgres;
+  }
+
+  get store(): Store {
+    return this.core.context.store;
+  }
+
+  /** Sends a request as Ana. */
+  async send(line: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
+    const [method = "", path = ""] = line.split(" ");
+    const headers = { authorization: "Bearer ana-key" };
+    const call = { method, path: `/api/v2${path}`, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const now = this.core.call(call);
+    const reply = (await now.later) ?? now;
+    return { status: reply.status, body: JSON.parse(reply.body ?? "{}") };
+  }
+
+  /** A change that must be accepted, with its operations to their end; answers these in the order of their begin. */
+  async change(line: string, body?: unknown): Promise<Begun[]> {
+    const before = new Set(this.operations().map(({ id }) => id));
+    const { status, body: answer } = await this.send(line, body);
+    if (status >= 300) throw new Error(`${line}: ${status} ${JSON.stringify(answer)}`);
+    await this.settled();
+    return this.operations().filter(({ id }) => !before.has(id));
+  }
+
+  /** Oldest first. */
+  operations(): Begun[] {
+    const all = this.store.operations.page(project, { beforeSeq: undefined, limit: 1000 });
+    return all
+      .toSorted((one, other) => one.seq - other.seq)
+      .map(({ id, action, status, error }) => ({ id, action, status, error }));
+  }
+
+  /** As `change`, in short: what each operation did and how it ended. */
+  async outcome(line: string, body?: unknown): Promise<string[]> {
+    return (await this.change(line, body)).map(({ action, status }) => `${action} ${status}`);
+  }
+
+  /** Resolves when no operation runs and none has begun. */
+  async settled(): Promise<void> {
+    await this.until(() => this.operations().every(({ status }) => status !== "running" && status !== "scheduling"));
+  }
+
+  async until(done: () => boolean): Promise<void> {
+    for (;;) {
+      this.core.settle();
+      if (done()) return;
+      await new Promise((resolve) => realClock.after(1, () => resolve(undefined)));
+    }
+  }
+
+  compute(id = primary): StoredEndpoint {
+    const found = this.store.endpoints.byId(id);
+    if (!found) throw new Error(`there is no compute ${id}`);
+    return found;
+  }
+
+  /** The directory of a branch's data. */
+  directoryOf(branchId = main): string {
+    const row = this.store.branchData.get(branchId);
+    return join(`${this.data}.postgres`, "branches", `${branchId}.${row?.generation ?? "none"}`);
+  }
+
+  /** What the data of a branch holds, whether its server runs or not. */
+  contentOf(branchId = main): Content {
+    return new FakeData(this.directoryOf(branchId)).content;
+  }
+
+  replicaOf(endpointId: string): string {
+    return join(`${this.data}.postgres`, "replicas", endpointId);
+  }
+
+  /** The server that runs on a branch's data. */
+  serverOf(branchId = main): FakeServer {
+    const found = this.machine.servers.get(this.directoryOf(branchId));
+    if (!found) throw new Error(`no server runs on branch ${branchId}`);
+    return found;
+  }
+
+  /** Names in a directory beside the data file; none where it is not there. */
+  async names(directory: string): Promise<string[]> {
+    const path = join(`${this.data}.postgres`, directory);
+    return existsSync(path) ? (await readdir(path)).toSorted() : [];
+  }
+
+  /** Ends the service in order. */
+  async stop(): Promise<void> {
+    const [postgres, service] = [this.#postgres, this.#service];
+    this.#postgres = undefined;
+    this.#service = undefined;
+    await postgres?.close();
+    service?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    this.#directory.remove();
+  }
+}
