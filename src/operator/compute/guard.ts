@@ -248,7 +248,7 @@ function isSigner(compute: Compute, { endpoints }: Observation): boolean {
 }
 
 /**
- * The holder of a better claim on the primary of a branch, for a Compute of type read_write: the owner of a primary
+ * The holder of an earlier claim on the primary of a branch, for a Compute of type read_write: the owner of a primary
  * that is there and is neither ours nor the endpoint that moves, or an older Compute that claims the branch.
  */
 function rivalOnBranch(branchID: string, { compute, endpoints, claimants }: Observation, moved?: Endpoint) {

@@ -119,7 +119,8 @@ export interface Accepted {
 
 /**
  * The memory of what the service was brought to, after a reconcile with this effect and status. One that neither sent
- * the spec nor found it settled leaves the status as it was: a write of this term that it does not tell of is newer.
+ * the spec nor found it settled leaves the status as it was: a write of this term that the status does not name is
+ * newer.
  */
 export function acceptedAfter(
   accepted: Accepted | undefined,

@@ -106,7 +106,7 @@ function reasonOf(lack: Lack, { write, shown, rival, onlyObserves }: Facts): str
     case "record":
       return "an earlier create may still take effect";
     case "claim":
-      return `${rival} has the better claim`;
+      return `${rival} has the earlier claim`;
     case "proof":
       if (shown === "foreign") return "its target bears the signature of another object";
       return write.endsWith("create")

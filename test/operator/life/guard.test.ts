@@ -51,7 +51,7 @@ describe("the table of the last guard", () => {
     );
   });
 
-  test.each(passes)("a better claim of another object stops it, whatever the proof: %s", (write, proof) => {
+  test.each(passes)("an earlier claim of another object stops it, whatever the proof: %s", (write, proof) => {
     expect(ruleOf(factsOf(write, proof ?? "none", { rival: "Compute shop/other" }))).toBe(
       `${write.replace(" ", "-")}-claim`,
     );
@@ -98,9 +98,9 @@ describe("the message of a stopped write", () => {
     );
   });
 
-  test("names the object with the better claim", () => {
+  test("names the object with the earlier claim", () => {
     expect(stopOf(factsOf("branch end", "created", { rival: "shop/other" }), false)?.message).toContain(
-      "because shop/other has the better claim (",
+      "because shop/other has the earlier claim (",
     );
   });
 });
