@@ -33,9 +33,18 @@ it.each([
   expect(() => reader.push(many(1001))).toThrow(BrokenFrame);
 });
 
-it("any number of frames with content may come in one chunk", () => {
-  let bytes = 0;
-  const reader = new FrameReader({ data: (piece) => (bytes += piece.length), ping: () => {}, close: () => {} });
+it("any number of frames with content may come in one chunk, and are passed on as one piece", () => {
+  const pieces: number[] = [];
+  const reader = new FrameReader({ data: (piece) => pieces.push(piece.length), ping: () => {}, close: () => {} });
   reader.push(Buffer.concat(Array.from({ length: 5000 }, () => frame(2, "x"))));
-  expect(bytes).toBe(5000);
+  expect(pieces).toEqual([5000]);
+});
+
+it("content is passed on before what ends the connection in the same chunk", () => {
+  const seen: string[] = [];
+  const events = { data: (piece: Buffer) => seen.push(String(piece)), ping: () => {}, close: () => seen.push("close") };
+  new FrameReader(events).push(Buffer.concat([frame(2, "a"), frame(2, "b"), frame(8, ""), frame(2, "c")]));
+  expect(seen).toEqual(["ab", "close", "c"]);
+  expect(() => new FrameReader(events).push(Buffer.concat([frame(2, "d"), frame(11, "")]))).toThrow(BrokenFrame);
+  expect(seen.at(-1)).toBe("d");
 });

@@ -13,7 +13,7 @@ export class BrokenFrame extends Error {
 }
 
 export interface FrameEvents {
-  /** A piece of the content of messages. */
+  /** The content of messages in a chunk, in one piece: a client may send each byte in a frame of its own. */
   data(piece: Buffer): void;
   /** The last ping of a chunk: a client may send thousands in one, and the newest may be answered for all. */
   ping(content: Buffer): void;
@@ -30,7 +30,9 @@ export class FrameReader {
   #held: Buffer = Buffer.alloc(0);
   /** Bytes still to come of the frame whose content is passed on. */
   #left = 0;
-  #mask: Buffer = Buffer.alloc(4);
+  readonly #mask: Buffer = Buffer.alloc(4);
+  /** The content of the chunk that is not passed on yet: it is moved together in the chunk itself. */
+  #content = { from: 0, to: 0 };
   #ping: Buffer | undefined;
   /** Frames of the chunk without content, or that control the connection. */
   #empty = 0;
@@ -41,63 +43,87 @@ export class FrameReader {
     this.#events = events;
   }
 
-  /** Throws `BrokenFrame`. */
+  /** Reads the next bytes, and overwrites them. Throws `BrokenFrame`. */
   push(chunk: Buffer): void {
-    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    let at = 0;
     this.#held = Buffer.alloc(0);
     this.#empty = 0;
-    while (rest.length > 0) {
-      const used = this.#left > 0 ? this.#content(rest) : this.#head(rest);
-      if (used === 0) break;
-      rest = rest.subarray(used);
+    this.#content = { from: 0, to: 0 };
+    try {
+      while (at < bytes.length) {
+        const used = this.#left > 0 ? this.#take(bytes, at) : this.#head(bytes, at);
+        if (used === 0) break;
+        at += used;
+      }
+    } finally {
+      this.#pass(bytes);
     }
-    this.#held = Buffer.from(rest);
+    this.#held = Buffer.from(bytes.subarray(at));
     const ping = this.#ping;
     this.#ping = undefined;
     if (ping) this.#events.ping(ping);
   }
 
-  #content(bytes: Buffer): number {
-    const piece = bytes.subarray(0, this.#left);
-    this.#left -= piece.length;
-    this.#place = unmask(piece, this.#mask, this.#place);
-    this.#events.data(piece);
-    return piece.length;
+  #take(bytes: Buffer, at: number): number {
+    const length = Math.min(this.#left, bytes.length - at);
+    this.#left -= length;
+    this.#place = unmask(bytes, { at, length, to: this.#content.to }, this.#mask, this.#place);
+    this.#content.to += length;
+    return length;
+  }
+
+  #pass(bytes: Buffer): void {
+    const { from, to } = this.#content;
+    this.#content.from = to;
+    if (to > from) this.#events.data(bytes.subarray(from, to));
   }
 
   /** The length of a frame's head, or of a whole frame that controls; 0 where it is not complete. */
-  #head(bytes: Buffer): number {
-    const [first = 0, second = 0] = bytes;
+  #head(bytes: Buffer, at: number): number {
+    const [first = 0, second] = [bytes[at], bytes[at + 1]];
     const opcode = first & 0x0f;
-    if ((first & 0x70) !== 0 || (bytes.length > 1 && (second & 0x80) === 0))
+    if ((first & 0x70) !== 0 || (second !== undefined && (second & 0x80) === 0))
       throw new BrokenFrame("not a client's frame");
     if ((opcode > opcodes.binary && opcode < opcodes.close) || opcode > opcodes.pong) {
       throw new BrokenFrame("a frame of an unknown kind");
     }
-    const short = second & 0x7f;
+    const short = (second ?? 0) & 0x7f;
     const isControl = opcode >= opcodes.close;
     if (isControl && ((first & 0x80) === 0 || short > longestControl))
       throw new BrokenFrame("a long frame that controls");
     const lengthBytes = short < 126 ? 0 : short === 126 ? 2 : 8;
     const head = 2 + lengthBytes + 4;
-    if (bytes.length < head) return 0;
-    const length = lengthBytes === 0 ? short : lengthOf(bytes.subarray(2, 2 + lengthBytes));
+    if (bytes.length - at < head) return 0;
+    const length = lengthBytes === 0 ? short : lengthOf(bytes.subarray(at + 2, at + 2 + lengthBytes));
     if (isControl || length === 0) this.#empty += 1;
     if (this.#empty > mostEmpty) throw new BrokenFrame("very many frames without content");
-    const mask = bytes.subarray(head - 4, head);
-    if (isControl) {
-      if (bytes.length < head + length) return 0;
-      const content = Buffer.from(bytes.subarray(head, head + length));
-      unmask(content, mask, 0);
-      if (opcode === opcodes.ping) this.#ping = content;
-      if (opcode === opcodes.close) this.#events.close();
-      return head + length;
-    }
+    if (isControl) return this.#control(bytes, { at, head, length, opcode });
+    bytes.copy(this.#mask, 0, at + head - 4, at + head);
     this.#left = length;
-    this.#mask = Buffer.from(mask);
     this.#place = 0;
     return head;
   }
+
+  #control(bytes: Buffer, { at, head, length, opcode }: Control): number {
+    if (bytes.length - at < head + length) return 0;
+    const content = Buffer.from(bytes.subarray(at + head, at + head + length));
+    unmask(content, { at: 0, length, to: 0 }, bytes.subarray(at + head - 4, at + head), 0);
+    if (opcode === opcodes.ping) this.#ping = content;
+    if (opcode === opcodes.close) {
+      this.#pass(bytes);
+      this.#events.close();
+    }
+    return head + length;
+  }
+}
+
+/** A frame that controls the connection, by its place in a chunk. */
+interface Control {
+  at: number;
+  head: number;
+  length: number;
+  opcode: number;
 }
 
 /** A length in two or eight bytes; one that no number can say exactly is longer than any client sends. */
@@ -105,10 +131,16 @@ function lengthOf(bytes: Buffer): number {
   return bytes.length === 2 ? bytes.readUInt16BE(0) : Number(bytes.readBigUInt64BE(0));
 }
 
-/** Takes the mask off in place; answers the place of the next byte. */
-function unmask(bytes: Buffer, mask: Buffer, from: number): number {
-  for (let at = 0; at < bytes.length; at += 1) bytes[at] = (bytes[at] ?? 0) ^ (mask[(from + at) & 3] ?? 0);
-  return (from + bytes.length) & 3;
+/** Takes the mask off, and moves the bytes towards the front; answers the place of the next byte. */
+function unmask(
+  bytes: Buffer,
+  { at, length, to }: { at: number; length: number; to: number },
+  mask: Buffer,
+  from: number,
+) {
+  for (let index = 0; index < length; index += 1)
+    bytes[to + index] = (bytes[at + index] ?? 0) ^ (mask[(from + index) & 3] ?? 0);
+  return (from + length) & 3;
 }
 
 /** A frame of the server, which is not masked, without its content. */

@@ -37,7 +37,16 @@ export class MessageReader {
         const whole = received.subarray(0, length + 1);
         return { type: String.fromCharCode(received[0] ?? 0), body: whole.subarray(5), whole };
       }
-      this.#received = Buffer.concat([received, await nextChunk(this.#stream)]);
+      await this.#read(length === undefined ? 5 : length + 1);
     }
+  }
+
+  /** Reads on until so many bytes are there, and puts them together once: each may come in a piece of its own. */
+  async #read(bytes: number): Promise<void> {
+    const pieces = [this.#received];
+    for (let count = this.#received.length; count < bytes; count += pieces.at(-1)?.length ?? 0) {
+      pieces.push(await nextChunk(this.#stream));
+    }
+    this.#received = Buffer.concat(pieces);
   }
 }

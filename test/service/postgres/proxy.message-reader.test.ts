@@ -1,0 +1,19 @@
+import { PassThrough } from "node:stream";
+import { expect, it, vi } from "vitest";
+import { MessageReader } from "../../../src/service/postgres/proxy/message-reader.ts";
+import { message } from "../../../src/service/postgres/proxy/messages.ts";
+
+it("a message that comes byte by byte is put together once for its head and once for its body", async () => {
+  const stream = new PassThrough();
+  const reader = new MessageReader(stream, Buffer.alloc(0));
+  const bytes = message("p", "x".repeat(1000));
+  const concat = vi.spyOn(Buffer, "concat");
+  try {
+    const read = reader.next(65_535);
+    for (const byte of bytes) stream.write(Buffer.from([byte]));
+    const { type, body, whole } = await read;
+    expect([type, body.length, whole.equals(bytes), concat.mock.calls.length]).toEqual(["p", 1000, true, 2]);
+  } finally {
+    concat.mockRestore();
+  }
+});
