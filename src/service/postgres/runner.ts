@@ -209,9 +209,9 @@ export class OperationRunner {
             endpoint?.currentState === "active" && store.branchData.get(branchId)?.generation === generation;
           if (!busy && !right) await this.#fleet.stop(endpointId);
         }
-        // A server may end while an operation runs that would have kept it.
-        for (const { id, pendingState } of store.endpoints.active()) {
-          if (pendingState === undefined && !this.#fleet.runs(id)) this.crashed(id);
+        // A server may end while an operation runs that would have kept it. A primary that grows stops its replicas.
+        for (const { id, projectId, branchId } of store.endpoints.active()) {
+          if (!this.#fleet.runs(id) && !store.operations.anyUnfinishedOn(projectId, branchId)) this.crashed(id);
         }
         await this.#fleet.storage.removeUnrecorded((directory) => this.#fleet.used.has(directory));
       } catch (error) {

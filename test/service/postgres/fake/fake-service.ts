@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import type { ServiceClock } from "../../../../src/service/clock.ts";
 import { cryptoIds } from "../../../../src/service/ids.ts";
 import { Postgres } from "../../../../src/service/postgres/postgres.ts";
@@ -11,7 +12,7 @@ import type { StoredEndpoint } from "../../../../src/service/store/endpoints.ts"
 import { Store } from "../../../../src/service/store/store.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 import { realClock } from "../../../support/real-clock.ts";
-import { main, primary, project, seed } from "../rig.ts";
+import { CreatedBranch, main, primary, project, seed } from "../rig.ts";
 import { type Content, FakeData } from "./fake-data.ts";
 import { FakeMachine, type FakeServer } from "./fake-machine.ts";
 
@@ -110,6 +111,7 @@ export class ServiceOnFakes implements AsyncDisposable {
     if (document) this.core.change((context, at) => applySeed(context, Seed.parse(document), at));
     await this.postgres.begin(this.core);
     await this.settled();
+    await this.until(() => this.store.branchData.missing().length === 0);
   }
 
   get core(): Service {
@@ -156,6 +158,28 @@ export class ServiceOnFakes implements AsyncDisposable {
   /** As `change`, in short: what each operation did and how it ended. */
   async outcome(line: string, body?: unknown): Promise<string[]> {
     return (await this.change(line, body)).map(({ action, status }) => `${action} ${status}`);
+  }
+
+  /** Makes a branch, whose operations must end well; answers its id and those of its computes. */
+  async branch(branch: object, computes: readonly object[] = []): Promise<{ id: string; computes: string[] }> {
+    const { status, body } = await this.send(`POST /projects/${project}/branches`, { branch, endpoints: computes });
+    if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`);
+    await this.settled();
+    const made = CreatedBranch.parse(body);
+    return { id: made.branch.id, computes: made.endpoints.map(({ id }) => id) };
+  }
+
+  /** Makes a compute, and answers its id when its operations have ended. */
+  async endpoint(endpoint: object): Promise<string> {
+    const { status, body } = await this.send(`POST /projects/${project}/endpoints`, { endpoint });
+    if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`);
+    await this.settled();
+    return z.object({ endpoint: z.looseObject({ id: z.string() }) }).parse(body).endpoint.id;
+  }
+
+  /** Writes a row, as a client of a running server does. */
+  write(word: string, branchId = main): void {
+    this.serverOf(branchId).data.change(this.clock.now(), ({ rows }) => void rows.push(word));
   }
 
   /** Resolves when no operation runs and none has begun. */
