@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { z } from "zod";
-import { startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
-import { kubectl } from "../control-plane/kubectl.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
+import { type Access, kubectl, listOf } from "../control-plane/kubectl.ts";
 import { compute, connection, keySecret } from "../e2e/manifests.ts";
+import { connect } from "../e2e/process-stage.ts";
 import { HostileServer, json } from "../operator/kube/hostile-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
@@ -17,11 +17,6 @@ const projects = 10;
 const headStartMs = 10_000;
 /** As often as that alone a median may be; what is left is the processor that both share. */
 const promised = 2;
-
-interface Cluster {
-  kubeconfig: string;
-  kubectl: string;
-}
 
 /** What a neighbour's service does with a request, `list` whether it only reads. */
 type Misbehaviour = (response: ServerResponse, list: boolean, url: string) => void;
@@ -65,9 +60,8 @@ export const fairness: Bench = {
   name: "fairness",
   measures: `from ADDED to Ready of ${good} Computes, alone and beside ${bad} of a tenant whose service is no good`,
   async run(progress) {
-    await using controlPlane = await startControlPlane();
-    const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
-    await installCrds(cluster);
+    await using controlPlane = await startWithCrds();
+    const cluster = controlPlane.admin;
     const rounds = ["alone", ...Object.keys(neighbours)];
     await using service = await ServiceProcess.start({ seed: seedOf(rounds.length), timeScale: 20 });
     const figures: Figure[] = [];
@@ -93,7 +87,7 @@ export const fairness: Bench = {
 
 /** Seconds from ADDED to Ready of each of the good tenant's Computes. */
 async function timesToReady(
-  cluster: Cluster,
+  cluster: Access,
   service: ServiceProcess,
   round: number,
   neighbour: Neighbour | undefined,
@@ -102,10 +96,9 @@ async function timesToReady(
   for (const namespace of [ours, theirs]) await kubectl(["create", "namespace", namespace], cluster);
   await using _ = await OperatorProcess.start({
     kubeconfig: cluster.kubeconfig,
-    allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
     namespaces: [ours, theirs],
   });
-  await apply(cluster, ours, [keySecret(keyOf(round)), connection(service.baseURL, budget)]);
+  await connect(ours, cluster, { baseURL: service.baseURL, key: keyOf(round), spec: budget });
   const server = neighbour === undefined ? undefined : await declareBad(cluster, theirs, neighbour);
 
   const added = new Map<string, number>();
@@ -130,7 +123,7 @@ async function timesToReady(
 }
 
 async function declareBad(
-  cluster: Cluster,
+  cluster: Access,
   namespace: string,
   { connections, behaviour }: Neighbour,
 ): Promise<HostileServer> {
@@ -155,9 +148,8 @@ async function declareBad(
 /** Not what this is about. */
 const budget = { requestBudget: { perMinute: 100_000, burst: 1000 } };
 
-async function apply(cluster: Cluster, namespace: string, items: readonly object[]): Promise<void> {
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  await kubectl(["--namespace", namespace, "create", "-f", "-"], { ...cluster, input });
+async function apply(cluster: Access, namespace: string, items: readonly object[]): Promise<void> {
+  await kubectl(["--namespace", namespace, "create", "-f", "-"], { ...cluster, input: listOf(items) });
 }
 
 function keyOf(round: number): string {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { compute } from "../e2e/manifests.ts";
 import { World } from "../e2e/world.ts";
 import { eventually } from "../support/eventually.ts";
@@ -34,9 +33,8 @@ export const latency: Bench = {
   name: "latency",
   measures: `${computes} Computes, each in a project at rest, seen by an independent watch and by the service`,
   async run(progress) {
-    await using controlPlane = await startControlPlane();
-    const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
-    await installCrds(cluster);
+    await using controlPlane = await startWithCrds();
+    const cluster = controlPlane.admin;
     await using world = await World.start({ cluster, connection: { refreshInterval: "30s" } });
 
     const moments = new Map<string, Moments>();

@@ -1,13 +1,14 @@
 import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
-import { connection, keySecret } from "../e2e/manifests.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
+import { kubectl } from "../control-plane/kubectl.ts";
+import { connect } from "../e2e/process-stage.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { ServiceProcess } from "../support/processes.ts";
 import { plantLedger, readEndpoints } from "./endpoint-history.ts";
 import { type Fleet, fleetOf } from "./fleet.ts";
 import { StormOperator } from "./operators.ts";
-import { PatientCluster, pathOf } from "./patient-cluster.ts";
+import { PatientCluster } from "./patient-cluster.ts";
 import { seedOf } from "./seed.ts";
 
 export interface StageOptions {
@@ -43,22 +44,23 @@ export class StormStage implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const half = Math.ceil(options.computes / 2);
     const fleets = [fleetOf("alpha", half), fleetOf("beta", options.computes - half)] as const;
-    const controlPlane = stack.use(await startControlPlane());
-    const { kubeconfig, binaries } = controlPlane;
-    await installCrds({ kubeconfig, kubectl: binaries.kubectl });
+    const controlPlane = stack.use(await startWithCrds());
     const service = stack.use(await ServiceProcess.start({ seed: seedOf(fleets), timeScale, args: ["--faults"] }));
     await service.kill();
     const strangers = readEndpoints(service.dataFile, projectsOf(fleets));
     plantLedger(service.dataFile);
     await service.start();
     const proxy = stack.use(await CountingProxy.start(service));
-    const cluster = stack.use(new PatientCluster(kubeconfig));
-    for (const fleet of fleets) await settleIn(cluster, fleet, proxy.baseURL, options.refreshInterval);
+    const cluster = stack.use(new PatientCluster(controlPlane.kubeconfig));
+    for (const { namespace, key } of fleets) {
+      await kubectl(["create", "namespace", namespace], controlPlane.admin);
+      const spec = { refreshInterval: options.refreshInterval };
+      await connect(namespace, controlPlane.admin, { baseURL: proxy.baseURL, key, spec });
+    }
     const start = async ({ namespace }: Fleet, ...args: string[]) =>
       stack.use(
         await StormOperator.start({
           kubeconfig: await controlPlane.kubeconfigFor({ name: operatorUser, groups: ["system:masters"] }),
-          allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
           namespaces: [namespace],
           args: [`--create-settle=${options.createSettleSeconds}s`, ...flags, ...args],
         }),
@@ -106,17 +108,4 @@ export const operatorUser = "the-operator";
 
 function projectsOf(fleets: readonly Fleet[]): string[] {
   return fleets.flatMap(({ projects }) => projects);
-}
-
-async function settleIn(
-  cluster: PatientCluster,
-  fleet: Fleet,
-  baseURL: string,
-  refreshInterval: string,
-): Promise<void> {
-  const { namespace, key } = fleet;
-  const post = (path: string, body: object) => cluster.request({ method: "POST", path, body });
-  await post("/api/v1/namespaces", { metadata: { name: namespace } });
-  await post(`/api/v1/namespaces/${namespace}/secrets`, keySecret(key));
-  await post(pathOf(namespace, "serviceconnections"), connection(baseURL, { refreshInterval }));
 }

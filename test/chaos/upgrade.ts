@@ -4,7 +4,8 @@ import type { Endpoint } from "../../src/api/endpoint.ts";
 import { startControlPlane } from "../control-plane/control-plane.ts";
 import { crdsServed, installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
-import { compute, connection, defaultBranch, goodKey, keySecret, seedOf } from "../e2e/manifests.ts";
+import { compute, defaultBranch, seedOf } from "../e2e/manifests.ts";
+import { connect } from "../e2e/process-stage.ts";
 import type { JsonObject, KubeObject } from "../simulation/api-server/objects.ts";
 import { Dice } from "../simulation/dice.ts";
 import { seededRandom } from "../simulation/random.ts";
@@ -63,8 +64,7 @@ async function upgradeOnce(
   dice: Dice,
 ): Promise<{ open: number; problems: string[] }> {
   await using controlPlane = await startControlPlane();
-  const { kubeconfig, binaries } = controlPlane;
-  const admin = { kubeconfig, kubectl: binaries.kubectl };
+  const { kubeconfig, admin } = controlPlane;
   for (const name of ["computes", "serviceconnections", "computepools"])
     await kubectl(["apply", "--server-side", "-f", join(earlier.crds, `${name}.yaml`)], admin);
   await crdsServed(admin);
@@ -76,12 +76,12 @@ async function upgradeOnce(
     allowedBaseURLs: [service.baseURL],
     args: ["--no-leader-elect", `--create-settle=${settleSeconds}s`],
   };
-  const post = (path: string, body: object) => cluster.request({ method: "POST", path, body });
-  await post("/api/v1/namespaces", { metadata: { name: namespace } });
-  await post(`/api/v1/namespaces/${namespace}/secrets`, keySecret(goodKey));
-  await post(pathOf(namespace, "serviceconnections"), connection(service.baseURL));
-  const declare = (name: string, spec: JsonObject & { branchID: string }) =>
-    post(pathOf(namespace, "computes"), compute(name, { projectID: project, ...spec }));
+  await kubectl(["create", "namespace", namespace], admin);
+  await connect(namespace, admin, { baseURL: service.baseURL });
+  const declare = (name: string, spec: JsonObject & { branchID: string }) => {
+    const body = compute(name, { projectID: project, ...spec });
+    return cluster.request({ method: "POST", path: pathOf(namespace, "computes"), body });
+  };
 
   await using before = await OperatorProcess.prepare({ ...options, source: earlier.source });
   await before.start();

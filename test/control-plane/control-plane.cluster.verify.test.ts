@@ -24,7 +24,7 @@ describe("a control plane of one's own", () => {
   });
   afterAll(() => own.stop());
 
-  const run = (...args: string[]) => kubectl(args, { kubeconfig: own.kubeconfig, kubectl: own.binaries.kubectl });
+  const run = (...args: string[]) => kubectl(args, own.admin);
 
   it("keeps address and data over a restart of API server and etcd", async () => {
     await run("create", "configmap", "kept");

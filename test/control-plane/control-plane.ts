@@ -10,6 +10,7 @@ import { findBinaries } from "./binaries.ts";
 import { type Binaries } from "./binary.ts";
 import { compact } from "./compact.ts";
 import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags } from "./flags.ts";
+import type { Access } from "./kubectl.ts";
 import { type Credentials, createCredentials, type User } from "./pki.ts";
 
 /** A real kube-apiserver on a real etcd, with throwaway data, on ports that stay the same over restarts. */
@@ -18,6 +19,8 @@ export interface ControlPlane extends AsyncDisposable {
   readonly url: string;
   /** A kubeconfig file whose user may do everything. */
   readonly kubeconfig: string;
+  /** kubectl as that user. */
+  readonly admin: Access;
   readonly binaries: Binaries;
   /** Every write that the API server has answered, one JSON line each; read it with `writesBy`. */
   readonly auditLogFile: string;
@@ -105,6 +108,10 @@ class RealControlPlane implements ControlPlane {
     this.kubeconfig = await this.kubeconfigFor({ name: "admin", groups: ["system:masters"] });
     await this.#startEtcd();
     await this.#startApiServer();
+  }
+
+  get admin(): Access {
+    return { kubeconfig: this.kubeconfig, kubectl: this.binaries.kubectl };
   }
 
   kubeconfigFor(user: User): Promise<string> {

@@ -1,6 +1,19 @@
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
+import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type KubectlOptions, kubectl } from "./kubectl.ts";
+
+/** Starts a control plane that has the project's CRDs. */
+export async function startWithCrds(): Promise<ControlPlane> {
+  const controlPlane = await startControlPlane();
+  try {
+    await installCrds(controlPlane.admin);
+    return controlPlane;
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+}
 
 /** Installs the project's CRDs, as a person would, and waits until they are served. */
 export async function installCrds(options: KubectlOptions): Promise<void> {

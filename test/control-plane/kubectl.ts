@@ -1,6 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { type ProgramResult, runProgram } from "../support/run-program.ts";
+
+/** Who speaks to which API server, and with which kubectl. */
+export interface Access {
+  kubeconfig: string;
+  /** Path of the binary. */
+  kubectl: string;
+}
 
 export interface KubectlOptions {
   kubeconfig: string;
@@ -23,6 +31,27 @@ export async function kubectl(args: readonly string[], options: KubectlOptions):
   const { status, stdout, stderr } = await runKubectl(args, options);
   if (status !== 0) throw new Error(`\`kubectl ${args.join(" ")}\` ends with status ${status}: ${stderr.trim()}`);
   return stdout;
+}
+
+/** `kubectl apply` of these objects; `args`: further flags, e.g. of a namespace. */
+export function apply(
+  items: readonly object[],
+  options: KubectlOptions,
+  args: readonly string[] = [],
+): Promise<string> {
+  return kubectl([...args, "apply", "-f", "-"], { ...options, input: listOf(items) });
+}
+
+/** A new namespace with a name that no other test has, e.g. `restart-3f9a1c20`. */
+export async function createNamespace(prefix: string, options: KubectlOptions): Promise<string> {
+  const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+  await kubectl(["create", "namespace", name], options);
+  return name;
+}
+
+/** One manifest of several objects. */
+export function listOf(items: readonly object[]): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
 
 /**

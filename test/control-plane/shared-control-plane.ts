@@ -1,8 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import type { ProgramResult } from "../support/run-program.ts";
 import { crdsServed } from "./crds.ts";
-import { replace as replaceObject, kubectl as run, runKubectl } from "./kubectl.ts";
+import {
+  listOf,
+  createNamespace as newNamespace,
+  replace as replaceObject,
+  kubectl as run,
+  runKubectl,
+} from "./kubectl.ts";
 
 // What a `*.cluster.test.ts` needs of the control plane that its run shares.
 
@@ -40,14 +45,11 @@ export function kindsServed(): Promise<void> {
 
 /** Applies a manifest, given as text or as objects, and resolves with kubectl's output. */
 export function apply(manifest: string | readonly object[], options: Options = {}): Promise<string> {
-  const input =
-    typeof manifest === "string" ? manifest : JSON.stringify({ apiVersion: "v1", kind: "List", items: manifest });
+  const input = typeof manifest === "string" ? manifest : listOf(manifest);
   return kubectl(["apply", "-f", "-"], { ...options, input });
 }
 
 /** A new namespace with a name that no other test has, e.g. `restart-3f9a1c20`. */
-export async function createNamespace(prefix = "test"): Promise<string> {
-  const name = `${prefix}-${randomBytes(4).toString("hex")}`;
-  await kubectl(["create", "namespace", name]);
-  return name;
+export function createNamespace(prefix = "test"): Promise<string> {
+  return newNamespace(prefix, { kubeconfig: kubeconfig(), kubectl: inject("kubectl") });
 }

@@ -45,12 +45,12 @@ export async function setStage(screen: Screen, { model, rules }: { model: boolea
     CountingProxy.start(service, Number(new URL(sampleBaseURL).port)),
   );
   const controlPlane = await start("kube-apiserver and etcd", startControlPlane({ binaries }));
-  const { kubeconfig } = controlPlane;
+  const { kubeconfig, admin } = controlPlane;
   // The garbage collector knows the kinds that are there when it starts, and others half a minute later.
-  await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
+  await screen.waiting("kubectl apply -k crds", installCrds(admin));
   await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
   for (const policy of policies) {
-    const applied = kubectl(["apply", "-k", policy], { kubeconfig, kubectl: binaries.kubectl });
+    const applied = kubectl(["apply", "-k", policy], admin);
     await screen.waiting(`kubectl apply -k ${policy}`, applied);
   }
   const operator = await start(

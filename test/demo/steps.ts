@@ -14,8 +14,7 @@ export class Steps {
     this.screen = screen;
     this.#namespace = namespace;
     this.#stage = stage;
-    const { kubeconfig, binaries } = stage.controlPlane;
-    this.#kubectl = { kubeconfig, kubectl: binaries.kubectl };
+    this.#kubectl = stage.controlPlane.admin;
   }
 
   /** One step, and what it cost the service. */

@@ -69,7 +69,7 @@ describe("on an empty control plane", () => {
   });
   afterAll(() => own.stop());
 
-  const run = (...args: string[]) => kubectl(args, { kubeconfig: own.kubeconfig, kubectl: own.binaries.kubectl });
+  const run = (...args: string[]) => kubectl(args, own.admin);
 
   /** Applies `target` and gives each object's resourceVersion. */
   async function applied(target: string): Promise<Record<string, string>> {
@@ -86,7 +86,7 @@ describe("on an empty control plane", () => {
 
   it("kubectl apply -k crds, then the samples, is all that a Compute needs", async () => {
     await run("apply", "-k", "crds");
-    await crdsServed({ kubeconfig: own.kubeconfig, kubectl: own.binaries.kubectl });
+    await crdsServed(own.admin);
     expect(await run("apply", "-k", "deploy/samples")).toContain("compute.compute-operator.dev/shop-primary created");
   });
 

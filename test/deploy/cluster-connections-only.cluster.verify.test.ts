@@ -65,9 +65,7 @@ describe.each(Object.entries(ways))("%s", (_, install) => {
   ])("may %s Secrets in namespace '%s': %s", async (verb, namespace, answer) => {
     const place = namespace === "" ? ["-A"] : ["-n", namespace];
     const user = `--as=system:serviceaccount:${installNamespace}:compute-operator`;
-    const { kubeconfig, binaries } = installation.cluster;
-    const options = { kubeconfig, kubectl: binaries.kubectl };
-    const { stdout } = await runKubectl(["auth", "can-i", verb, "secrets", ...place, user], options);
+    const { stdout } = await runKubectl(["auth", "can-i", verb, "secrets", ...place, user], installation.cluster.admin);
     expect(stdout.trim()).toBe(answer);
   });
 

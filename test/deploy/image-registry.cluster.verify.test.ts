@@ -21,8 +21,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-const run = (...args: readonly string[]) =>
-  runKubectl(args, { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
+const run = (...args: readonly string[]) => runKubectl(args, cluster.admin);
 const applied = (of: string) => run("apply", "-k", of);
 
 describe("an image without a registry, which no node could pull", () => {

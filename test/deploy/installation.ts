@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../control-plane/control-plane.ts";
 import { crdsServed } from "../control-plane/crds.ts";
-import { kubectl, replace } from "../control-plane/kubectl.ts";
+import { apply, kubectl, replace } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { type ServiceOptions, ServiceProcess } from "../support/processes.ts";
 import { Image } from "./image.ts";
@@ -42,12 +42,12 @@ export class Installation implements AsyncDisposable {
   }
 
   kubectl(...args: string[]): Promise<string> {
-    return kubectl(args, this.#options());
+    return kubectl(args, this.cluster.admin);
   }
 
   /** Resolves once all CRDs of the cluster are served. */
   definitionsServed(): Promise<void> {
-    return crdsServed(this.#options());
+    return crdsServed(this.cluster.admin);
   }
 
   /** Applies a directory of deploy/ and starts the operator as its Deployment would, with its ServiceAccount. */
@@ -76,13 +76,12 @@ export class Installation implements AsyncDisposable {
 
   /** Applies objects, as `kubectl apply -f` does. */
   async apply(...items: object[]): Promise<void> {
-    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-    await kubectl(["apply", "-f", "-"], { ...this.#options(), input });
+    await apply(items, this.cluster.admin);
   }
 
   /** `kubectl replace`, which drops what the object has besides. */
   async replace(item: object): Promise<void> {
-    await replace(item, [], this.#options());
+    await replace(item, [], this.cluster.admin);
   }
 
   /** Waits until each of the objects in the samples' namespace is Ready. */
@@ -109,10 +108,6 @@ export class Installation implements AsyncDisposable {
 
   #rendered(directory: string): Promise<Rendered[]> {
     return kustomize(directory, (args) => this.kubectl(...args));
-  }
-
-  #options() {
-    return { kubeconfig: this.cluster.kubeconfig, kubectl: this.cluster.binaries.kubectl };
   }
 }
 

@@ -38,7 +38,7 @@ export class InstalledOperator implements AsyncDisposable {
 
   static async start({ controlPlane, image, objects, ...pod }: InstalledOptions): Promise<InstalledOperator> {
     const { namespace = installNamespace, podName = "compute-operator-0" } = pod;
-    const options = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
+    const options = controlPlane.admin;
     const renewToken = async () => {
       const asked = ["create", "token", "compute-operator", "-n", namespace, "--duration=10m"];
       image.mount(`${account}/token`, (await kubectl(asked, options)).trim());

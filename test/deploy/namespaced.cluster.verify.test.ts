@@ -13,9 +13,10 @@ afterAll(() => installation?.[Symbol.asyncDispose]());
 /** Whether a ServiceAccount may list Secrets in a namespace: "yes" or "no". */
 async function mayListSecrets(account: string, namespace: string): Promise<string> {
   const user = `--as=system:serviceaccount:${account}:compute-operator`;
-  const { kubeconfig, binaries } = installation.cluster;
-  const options = { kubeconfig, kubectl: binaries.kubectl };
-  const { stdout } = await runKubectl(["auth", "can-i", "list", "secrets", "-n", namespace, user], options);
+  const { stdout } = await runKubectl(
+    ["auth", "can-i", "list", "secrets", "-n", namespace, user],
+    installation.cluster.admin,
+  );
   return stdout.trim();
 }
 

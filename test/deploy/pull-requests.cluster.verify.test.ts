@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { type KubectlOptions, kubectl } from "../control-plane/kubectl.ts";
 import { Shell } from "../docs/shell.ts";
 import { eventually } from "../support/eventually.ts";
@@ -22,9 +22,8 @@ let admin: KubectlOptions;
 
 beforeAll(async () => {
   const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
-  [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
-  admin = { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl };
-  await installCrds(admin);
+  [cluster, service] = await Promise.all([startWithCrds(), ServiceProcess.start({ seed, timeScale: 20 })]);
+  admin = cluster.admin;
   for (const file of ["namespace.yaml", "connection.yaml"])
     await kubectl(["apply", "-f", `deploy/samples/${file}`], admin);
   const connected = JSON.stringify({ spec: { baseURL: service.baseURL, refreshInterval: "5s" } });

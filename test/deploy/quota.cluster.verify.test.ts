@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { manifest } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 
 let cluster: ControlPlane;
-const options = () => ({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
+const options = () => cluster.admin;
 
 beforeAll(async () => {
-  cluster = await startControlPlane();
-  await installCrds(options());
+  cluster = await startWithCrds();
   // It finds the kinds that there are when it starts.
   await cluster.startControllerManager();
   await kubectl(["create", "namespace", "shop"], options());

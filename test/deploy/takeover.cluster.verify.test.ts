@@ -16,8 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-const onCluster = (...args: string[]) =>
-  kubectl(args, { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
+const onCluster = (...args: string[]) => kubectl(args, cluster.admin);
 
 async function helm(...args: string[]) {
   const { status, stdout, stderr } = await runTool("helm", [...args, "--kubeconfig", cluster.kubeconfig]);
@@ -36,7 +35,7 @@ describe("an installation after another on the same cluster", () => {
   it("under another name and in another namespace is refused with the commands that hand the CRDs over", async () => {
     expect(await install("first", "one")).toMatchObject({ status: 0 });
     await onCluster("create", "namespace", "shop");
-    await crdsServed({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
+    await crdsServed(cluster.admin);
     await onCluster("apply", "-f", "deploy/samples/computes.yaml");
     expect(await helm("uninstall", "first", "-n", "one", "--wait")).toMatchObject({ status: 0 });
     const { status, said } = await install("second", "two");

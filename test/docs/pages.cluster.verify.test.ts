@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { crdsServed } from "../control-plane/crds.ts";
-import { kubectl } from "../control-plane/kubectl.ts";
+import { apply, kubectl } from "../control-plane/kubectl.ts";
 import { definitionOf } from "../support/definition.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -46,12 +46,12 @@ beforeAll(async () => {
     const { status, output } = await shells.kubectl.type(`kubectl apply -k ${directory}`);
     if (status !== 0) throw new Error(output);
     // A kind is served a moment after its CRD is stored, and described a moment later.
-    await crdsServed(optionsOf(first));
+    await crdsServed(first.admin);
   }
-  await eventually("the kinds to be described", () => kubectl(["explain", "compute.spec"], optionsOf(first)));
+  await eventually("the kinds to be described", () => kubectl(["explain", "compute.spec"], first.admin));
   // The service of the samples listens on its usual port; here it is any free one.
   const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
-  await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], optionsOf(first));
+  await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], first.admin);
 });
 
 afterAll(async () => {
@@ -60,15 +60,11 @@ afterAll(async () => {
   await Promise.all([service?.[Symbol.asyncDispose](), ...clusters.map((cluster) => cluster.stop())]);
 });
 
-function optionsOf({ kubeconfig, binaries }: ControlPlane) {
-  return { kubeconfig, kubectl: binaries.kubectl };
-}
-
 /** A shell whose kubectl and helm speak to this cluster, in the namespace of the samples. */
 async function shellOn(cluster: ControlPlane): Promise<Shell> {
   const own = join(dirname(cluster.kubeconfig), "documents.yaml");
   copyFileSync(cluster.kubeconfig, own);
-  const at = { ...optionsOf(cluster), kubeconfig: own };
+  const at = { ...cluster.admin, kubeconfig: own };
   await kubectl(["config", "set-context", "--current", "--namespace=shop"], at);
   return new Shell({ kubectl: cluster.binaries.kubectl, helm: pathOf("helm") }, { KUBECONFIG: own });
 }
@@ -94,9 +90,8 @@ async function kindsOfOthers(cluster: ControlPlane): Promise<void> {
     metadata: { name },
   }));
   const items = [...definitions, ...namespaces];
-  const options = { ...optionsOf(cluster), input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) };
-  await kubectl(["apply", "-f", "-"], options);
-  await crdsServed(options);
+  await apply(items, cluster.admin);
+  await crdsServed(cluster.admin);
 }
 
 /**
@@ -173,7 +168,7 @@ it("every manifest of the documents is taken by the API server", async () => {
   if (cluster === undefined) throw new Error("there is no cluster");
   for (const { manifest } of blocks) {
     if (isKustomization(manifest)) continue;
-    const applied = await kubectl(["apply", "--dry-run=server", "-f", "-"], { ...optionsOf(cluster), input: manifest });
+    const applied = await kubectl(["apply", "--dry-run=server", "-f", "-"], { ...cluster.admin, input: manifest });
     expect(applied).toContain("(server dry run)");
   }
 });

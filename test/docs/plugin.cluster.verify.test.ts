@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -20,12 +20,11 @@ let service: ServiceProcess;
 let operator: OperatorProcess;
 let shell: Shell;
 
-const admin = () => ({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
+const admin = () => cluster.admin;
 
 beforeAll(async () => {
   const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
-  [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
-  await installCrds(admin());
+  [cluster, service] = await Promise.all([startWithCrds(), ServiceProcess.start({ seed, timeScale: 20 })]);
   await kubectl(["apply", "-k", "deploy/base/shared"], admin());
   await kubectl(["apply", "-k", "deploy/samples"], admin());
   const patch = async (object: string, spec: object) => {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
@@ -38,9 +38,8 @@ let shell: Shell;
 
 beforeAll(async () => {
   const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
-  [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
-  const admin = { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl };
-  await installCrds(admin);
+  [cluster, service] = await Promise.all([startWithCrds(), ServiceProcess.start({ seed, timeScale: 20 })]);
+  const admin = cluster.admin;
   await kubectl(["apply", "-k", "deploy/base/shared"], admin);
   await kubectl(["apply", "-k", "deploy/samples"], admin);
   const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });

@@ -42,18 +42,7 @@ export class ApiFront implements AsyncDisposable {
     this.#directory = mkdtempSync(join(tmpdir(), "front-"));
     this.kubeconfig = join(this.#directory, "kubeconfig");
     this.url = `http://127.0.0.1:${port}`;
-    const cluster = { server: this.url, "insecure-skip-tls-verify": true };
-    writeFileSync(
-      this.kubeconfig,
-      JSON.stringify({
-        apiVersion: "v1",
-        kind: "Config",
-        clusters: [{ name: "front", cluster }],
-        users: [{ name: "front", user: {} }],
-        contexts: [{ name: "front", context: { cluster: "front", user: "front" } }],
-        "current-context": "front",
-      }),
-    );
+    writeFileSync(this.kubeconfig, kubeconfigTo(this.url));
     this.#server = createServer((incoming, outgoing) => {
       this.#serve(incoming, outgoing, origin, agent).catch(() => outgoing.destroy());
     });
@@ -86,4 +75,16 @@ export class ApiFront implements AsyncDisposable {
     onward.on("error", () => outgoing.destroy());
     onward.end(body);
   }
+}
+
+/** A kubeconfig for nobody: its requests carry no login. */
+export function kubeconfigTo(server: string): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "front", cluster: { server, "insecure-skip-tls-verify": true } }],
+    users: [{ name: "front", user: {} }],
+    contexts: [{ name: "front", context: { cluster: "front", user: "front" } }],
+    "current-context": "front",
+  });
 }

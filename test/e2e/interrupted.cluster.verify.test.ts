@@ -1,20 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { compute } from "./manifests.ts";
 import { World } from "./world.ts";
 
 let controlPlane: ControlPlane;
 let world: World;
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
-  await installCrds({ kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl });
+  controlPlane = await startWithCrds();
 });
 afterAll(() => controlPlane.stop());
 
 beforeEach(async () => {
-  const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
-  world = await World.start({ cluster, operatorArgs: ["--create-settle", "15s"] });
+  world = await World.start({ cluster: controlPlane.admin, operatorArgs: ["--create-settle", "15s"] });
 });
 afterEach(() => world[Symbol.asyncDispose]());
 

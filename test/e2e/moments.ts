@@ -1,14 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { kubectl } from "../control-plane/kubectl.ts";
+import type { Access } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { ApiFront } from "./api-front.ts";
-import { connection, goodKey, keySecret, seedOf } from "./manifests.ts";
+import { seedOf } from "./manifests.ts";
+import { connectedNamespace, ProcessStage, type StageParts } from "./process-stage.ts";
 import { type Play, Referee } from "./referee.ts";
-import type { Cluster } from "./world.ts";
 
 const steppedClock = pathToFileURL(join(import.meta.dirname, "..", "chaos", "stepped-clock.ts"));
 const group = "compute-operator.dev";
@@ -41,16 +40,12 @@ export type Seen = z.infer<typeof seenObject>;
 export type KillStroke = `${"arrival" | "answer"} of the ${"write" | "status"}`;
 
 /** Operator, service and referee as processes over a real API server, which the operator reaches through a front. */
-export class Moments implements AsyncDisposable {
-  readonly namespace: string;
-  readonly service: ServiceProcess;
+export class Moments extends ProcessStage {
   readonly referee: Referee;
   readonly front: ApiFront;
-  readonly operator: OperatorProcess;
-  readonly #stack: AsyncDisposableStack;
 
   static async start(
-    cluster: Cluster,
+    cluster: Access,
     { branches, spec }: { branches: readonly string[]; spec?: Record<string, unknown> },
   ): Promise<Moments> {
     await using stack = new AsyncDisposableStack();
@@ -58,38 +53,23 @@ export class Moments implements AsyncDisposable {
     const service = stack.use(await ServiceProcess.start({ seed, timeScale: 2 }));
     const referee = stack.use(await Referee.start(service));
     const front = stack.use(await ApiFront.start(cluster.kubeconfig));
-    const namespace = `moment-${randomBytes(4).toString("hex")}`;
-    await kubectl(["create", "namespace", namespace], cluster);
+    const namespace = await connectedNamespace("moment", cluster, { baseURL: referee.baseURL, spec });
     const operator = stack.use(
       await OperatorProcess.start({
         kubeconfig: front.kubeconfig,
-        allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
         namespaces: [namespace],
         // A restart whose record stands when the operator dies may not have left: the next one waits for so long.
         args: ["--create-settle", "15s"],
         env: { ...process.env, NODE_OPTIONS: `--import=${steppedClock.href}` },
       }),
     );
-    const moments = new Moments({ namespace, service, referee, front, operator }, stack.move());
-    await moments.send("POST", "/api/v1/namespaces/NS/secrets", keySecret(goodKey));
-    await moments.create(connection(referee.baseURL, spec));
-    return moments;
+    return new Moments({ cluster, namespace, service, operator }, referee, front, stack.move());
   }
 
-  private constructor(
-    parts: Pick<Moments, "namespace" | "service" | "referee" | "front" | "operator">,
-    stack: AsyncDisposableStack,
-  ) {
-    this.namespace = parts.namespace;
-    this.service = parts.service;
-    this.referee = parts.referee;
-    this.front = parts.front;
-    this.operator = parts.operator;
-    this.#stack = stack;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack.disposeAsync();
+  private constructor(parts: StageParts, referee: Referee, front: ApiFront, everything: AsyncDisposable) {
+    super(parts, everything);
+    this.referee = referee;
+    this.front = front;
   }
 
   async create(object: object): Promise<void> {

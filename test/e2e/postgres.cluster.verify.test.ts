@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { apply, createNamespace, kubeconfig, kubectl } from "../control-plane/shared-control-plane.ts";
+import { apply, kubeconfig, kubectl } from "../control-plane/shared-control-plane.ts";
 import { nodePostgres } from "../service/postgres/node-postgres.ts";
 import { asRoot } from "../service/postgres/rig.ts";
 import { freePort } from "../support/ports.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { administratorsKey } from "./manifests.ts";
+import { connectedNamespace } from "./process-stage.ts";
+import { sharedCluster } from "./shared-cluster.ts";
 
 const project = "shop-on-postgres";
 const branch = "br-shop-main";
@@ -23,22 +25,14 @@ beforeAll(async () => {
   nodePostgres();
   const port = String(await freePort());
   service = await ServiceProcess.start({ seed, args: ["--postgres", "--postgres-port", port, ...asRoot] });
-  namespace = await createNamespace("postgres");
+  const connected = { baseURL: service.baseURL, key: administratorsKey };
+  namespace = await connectedNamespace("postgres", sharedCluster(), connected);
   operator = await OperatorProcess.start({
     kubeconfig: kubeconfig(),
     allowedBaseURLs: [service.baseURL],
     namespaces: [namespace],
   });
-  await apply([
-    object("v1", "Secret", "service-api-key", {
-      type: "compute-operator.dev/api-key",
-      stringData: { "api-key": "ana-key" },
-    }),
-    object("compute-operator.dev/v1alpha1", "ServiceConnection", "default", {
-      spec: { baseURL: service.baseURL, apiKeySecretRef: { name: "service-api-key" } },
-    }),
-    compute("primary", { adopt: { branchPrimary: true } }),
-  ]);
+  await apply([compute("primary", { adopt: { branchPrimary: true } })]);
   await ready("primary");
 });
 afterAll(async () => {
@@ -46,14 +40,10 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-function object(apiVersion: string, kind: string, name: string, fields: object): object {
-  return { apiVersion, kind, metadata: { name, namespace }, ...fields };
-}
-
 function compute(name: string, spec: object): object {
   const connectionSecret = { name: `${name}-db`, database: "neondb", role: "neondb_owner" };
   const whole = { projectID: project, branchID: branch, connectionSecret, ...spec };
-  return object("compute-operator.dev/v1alpha1", "Compute", name, { spec: whole });
+  return { apiVersion: "compute-operator.dev/v1alpha1", kind: "Compute", metadata: { name, namespace }, spec: whole };
 }
 
 async function ready(name: string): Promise<void> {

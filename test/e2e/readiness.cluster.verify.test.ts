@@ -7,7 +7,7 @@ import { startCommand } from "../support/processes.ts";
 
 it("the operator is alive but not ready while one of its CRDs is missing, says which, and becomes ready automatically when it is installed", async () => {
   await using controlPlane = await startControlPlane();
-  const options = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
+  const options = controlPlane.admin;
   const apply = (...names: string[]) =>
     kubectl(["apply", "--server-side", ...names.map((name) => `--filename=crds/${name}.yaml`)], options);
   await apply("computes", "serviceconnections");

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { apply, createNamespace, kubeconfig, kubectl } from "../control-plane/shared-control-plane.ts";
 import { Collector } from "../operator/tracing/collector.ts";
 import { nodePostgres } from "../service/postgres/node-postgres.ts";
 import { asRoot } from "../service/postgres/rig.ts";
@@ -12,7 +11,9 @@ import { type CountedRequest, CountingProxy } from "../support/counting-proxy.ts
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
-import { administratorsKey } from "./manifests.ts";
+import { kubeconfigTo } from "./api-front.ts";
+import { administratorsKey, compute } from "./manifests.ts";
+import { connectedNamespace, ProcessStage, type StageParts } from "./process-stage.ts";
 import { sharedCluster } from "./shared-cluster.ts";
 
 const project = "shop";
@@ -57,39 +58,37 @@ const secretAnswer = z.object({
 });
 
 /** The operator as a process, with a proxy before the service and one before the API server. */
-export class RotatingWorld implements AsyncDisposable {
-  readonly operator: OperatorProcess;
+export class RotatingWorld extends ProcessStage {
   /** All passwords that any role had. */
   readonly passwords = new Set<string>();
-  readonly #namespace: string;
-  readonly #service: ServiceProcess;
   readonly #toService: CountingProxy;
   readonly #toCluster: CountingProxy;
   readonly #collector: Collector;
-  readonly #everything: AsyncDisposableStack;
   readonly #logs: string[] = [];
 
   static async start(): Promise<RotatingWorld> {
     nodePostgres();
+    const cluster = sharedCluster();
     await using stack = new AsyncDisposableStack();
     const service = stack.use(
       await ServiceProcess.start({ seed, args: ["--postgres", "--postgres-port", "0", ...asRoot] }),
     );
     const toService = stack.use(await CountingProxy.start(service));
-    const cluster = await Child.start({
+    const proxy = await Child.start({
       name: "kubectl proxy",
-      command: sharedCluster().kubectl,
-      args: ["--kubeconfig", kubeconfig(), "proxy", "--port=0"],
+      command: cluster.kubectl,
+      args: ["--kubeconfig", cluster.kubeconfig, "proxy", "--port=0"],
     });
-    stack.defer(() => cluster.kill());
-    const [, port] = await cluster.waitForLine(/Starting to serve on 127\.0\.0\.1:(\d+)/);
+    stack.defer(() => proxy.kill());
+    const [, port] = await proxy.waitForLine(/Starting to serve on 127\.0\.0\.1:(\d+)/);
     const toCluster = stack.use(await CountingProxy.start({ baseURL: `http://127.0.0.1:${port}` }));
     const collector = stack.use(await Collector.start());
     const files = temporaryDirectory("rotating");
     stack.defer(() => files.remove());
     const file = join(files.path, "kubeconfig");
-    writeFileSync(file, JSON.stringify(configFor(new URL(toCluster.baseURL).origin)));
-    const namespace = await createNamespace("rotating");
+    writeFileSync(file, kubeconfigTo(new URL(toCluster.baseURL).origin));
+    const connected = { baseURL: toService.baseURL, key: administratorsKey };
+    const namespace = await connectedNamespace("rotating", cluster, connected);
     const operator = stack.use(
       await OperatorProcess.start({
         kubeconfig: file,
@@ -99,27 +98,19 @@ export class RotatingWorld implements AsyncDisposable {
         env: { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint },
       }),
     );
-    return new RotatingWorld({ namespace, operator, service, toService, toCluster, collector }, stack.move());
+    const proxies = { toService, toCluster, collector };
+    return new RotatingWorld({ cluster, namespace, service, operator }, proxies, stack.move());
   }
 
   private constructor(
-    parts: {
-      namespace: string;
-      operator: OperatorProcess;
-      service: ServiceProcess;
-      toService: CountingProxy;
-      toCluster: CountingProxy;
-      collector: Collector;
-    },
-    everything: AsyncDisposableStack,
+    parts: StageParts,
+    proxies: { toService: CountingProxy; toCluster: CountingProxy; collector: Collector },
+    everything: AsyncDisposable,
   ) {
-    this.operator = parts.operator;
-    this.#namespace = parts.namespace;
-    this.#service = parts.service;
-    this.#toService = parts.toService;
-    this.#toCluster = parts.toCluster;
-    this.#collector = parts.collector;
-    this.#everything = everything;
+    super(parts, everything);
+    this.#toService = proxies.toService;
+    this.#toCluster = proxies.toCluster;
+    this.#collector = proxies.collector;
   }
 
   /** The roles whose passwords the operator asked the service to reset, in order. */
@@ -130,30 +121,19 @@ export class RotatingWorld implements AsyncDisposable {
 
   /** Declares the Compute with this connection Secret, and waits for both. */
   async declare(connectionSecret: object): Promise<void> {
-    const metadata = { namespace: this.#namespace };
-    const group = "compute-operator.dev/v1alpha1";
-    const key = { type: "compute-operator.dev/api-key", stringData: { "api-key": "ana-key" } };
-    const connection = {
-      baseURL: this.#toService.baseURL,
-      apiKeySecretRef: { name: "service-api-key" },
-      refreshInterval: "5s",
-    };
-    const spec = { projectID: project, branchID: branch, adopt: { branchPrimary: true }, connectionSecret };
-    await apply([
-      { apiVersion: "v1", kind: "Secret", metadata: { ...metadata, name: "service-api-key" }, ...key },
-      { apiVersion: group, kind: "ServiceConnection", metadata: { ...metadata, name: "default" }, spec: connection },
-      { apiVersion: group, kind: "Compute", metadata: { ...metadata, name: "shop" }, spec },
-    ]);
+    await this.apply(
+      compute("shop", { projectID: project, branchID: branch, adopt: { branchPrimary: true }, connectionSecret }),
+    );
     await this.ready();
   }
 
   async ready(): Promise<void> {
-    await this.#kubectl("wait", "compute/shop", "--for=condition=Ready", "--timeout=120s");
+    await this.waitForReady("compute/shop", 120);
   }
 
   /** Asks for a rotation. */
   async request(value: string): Promise<void> {
-    await this.#kubectl("annotate", "compute/shop", `compute-operator.dev/passwordRotationAt=${value}`, "--overwrite");
+    await this.kubectl("annotate", "compute/shop", `compute-operator.dev/passwordRotationAt=${value}`, "--overwrite");
   }
 
   /** Kills the operator at the next such request, which `act` leads to. */
@@ -206,7 +186,7 @@ export class RotatingWorld implements AsyncDisposable {
   }
 
   async status(): Promise<unknown> {
-    return JSON.parse(await this.#kubectl("get", "compute", "shop", "-o=jsonpath={.status.connectionSecret}"));
+    return JSON.parse(await this.kubectl("get", "compute", "shop", "-o=jsonpath={.status.connectionSecret}"));
   }
 
   /** False if the password is refused; a session that is cut before it answers tries again. */
@@ -230,7 +210,7 @@ export class RotatingWorld implements AsyncDisposable {
 
   /** All that people and tools see: logs of all processes, objects but Secrets, events, metrics and traces. */
   async shown(): Promise<string> {
-    const objects = await this.#kubectl("get", "computes,serviceconnections,events", "-o", "json");
+    const objects = await this.kubectl("get", "computes,serviceconnections,events", "-o", "json");
     // Spans are sent some seconds late, so those of a killed process are lost.
     await eventually("a trace", () => (this.#collector.requests.length > 0 ? true : undefined));
     const traces = this.#collector.requests.map(({ body }) => body);
@@ -238,22 +218,14 @@ export class RotatingWorld implements AsyncDisposable {
     return [objects, metrics, ...traces, ...this.#logs, ...this.operator.child.lines].join("\n");
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#everything.disposeAsync();
-  }
-
   async #passwordOf(role: string): Promise<string> {
     const path = `/projects/${project}/branches/${branch}/roles/${role}/reveal_password`;
-    const answer = await this.#service.call("GET", path, undefined, administratorsKey);
+    const answer = await this.service.call("GET", path, undefined, administratorsKey);
     return z.object({ password: z.string() }).parse(answer).password;
   }
 
   async #secret(): Promise<z.infer<typeof secretAnswer>> {
-    return secretAnswer.parse(JSON.parse(await this.#kubectl("get", "secret", "shop-db", "-o", "json")));
-  }
-
-  #kubectl(...args: string[]): Promise<string> {
-    return kubectl(["--namespace", this.#namespace, ...args]);
+    return secretAnswer.parse(JSON.parse(await this.kubectl("get", "secret", "shop-db", "-o", "json")));
   }
 }
 
@@ -272,16 +244,4 @@ export function loginsOf(world: RotatingWorld, given: readonly Login[]) {
     return ended;
   };
   return { refused, stop, [Symbol.dispose]: () => void stop() };
-}
-
-function configFor(server: string): object {
-  const context = { cluster: "proxy", user: "nobody" };
-  return {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "proxy", cluster: { server, "insecure-skip-tls-verify": true } }],
-    users: [{ name: "nobody", user: {} }],
-    contexts: [{ name: "proxy", context }],
-    "current-context": "proxy",
-  };
 }

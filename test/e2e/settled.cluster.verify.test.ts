@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writesBy } from "../control-plane/audit.ts";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { eventually } from "../support/eventually.ts";
 import { compute } from "./manifests.ts";
 import { World } from "./world.ts";
@@ -17,12 +17,11 @@ const projects = [
 let controlPlane: ControlPlane;
 let world: World;
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
-  const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
-  await installCrds(cluster);
+  controlPlane = await startWithCrds();
   const operatorKubeconfig = await controlPlane.kubeconfigFor({ name: "the-operator", groups: ["system:masters"] });
   world = await World.start({
-    cluster: { ...cluster, operatorKubeconfig },
+    cluster: controlPlane.admin,
+    operatorKubeconfig,
     projects,
     operatorArgs: ["--leader-elect"],
     connection: { refreshInterval: `${refreshSeconds}s` },

@@ -1,7 +1,7 @@
 import { inject } from "vitest";
-import type { Cluster } from "./world.ts";
+import type { Access } from "../control-plane/kubectl.ts";
 
 /** The control plane that the whole run shares. */
-export function sharedCluster(): Cluster {
+export function sharedCluster(): Access {
   return { kubeconfig: inject("kubeconfig"), kubectl: inject("kubectl") };
 }

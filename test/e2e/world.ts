@@ -1,23 +1,17 @@
-import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Endpoint } from "../../src/api/endpoint.ts";
-import { kubectl, runKubectl } from "../control-plane/kubectl.ts";
+import { type Access, listOf, runKubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import type { ProgramResult } from "../support/run-program.ts";
-import { connection, defaultBranch, goodKey, keySecret, type Project, seedOf } from "./manifests.ts";
-
-/** The control plane that a world lives on: shared by the run, or the test's own. */
-export interface Cluster {
-  kubeconfig: string;
-  /** Path of the binary. */
-  kubectl: string;
-  /** Whom the operator logs in as; the one who may do everything where left out. */
-  operatorKubeconfig?: string;
-}
+import { defaultBranch, type Project, seedOf } from "./manifests.ts";
+import { connectedNamespace, ProcessStage, type StageParts } from "./process-stage.ts";
 
 export interface WorldOptions {
-  cluster: Cluster;
+  /** The control plane that it lives on: shared by the run, or the test's own. */
+  cluster: Access;
+  /** The user that the operator logs in as; the one who may do everything where left out. */
+  operatorKubeconfig?: string;
   projects?: readonly Project[];
   /** Further flags of the operator. */
   operatorArgs?: readonly string[];
@@ -38,79 +32,45 @@ const observedCompute = z.object({
 export type ObservedCompute = z.infer<typeof observedCompute>;
 
 /** The whole system, each program as a process of its own, and a namespace with a working connection. */
-export class World implements AsyncDisposable {
-  readonly namespace: string;
-  readonly service: ServiceProcess;
+export class World extends ProcessStage {
   /** Stands between operator and service. */
   readonly counter: CountingProxy;
-  readonly operator: OperatorProcess;
-  readonly #cluster: Cluster;
-  readonly #everything: AsyncDisposableStack;
 
   static async start(options: WorldOptions): Promise<World> {
     const { cluster, projects = [{ id: "shop", branches: ["br-main", "br-preview"] }] } = options;
     await using stack = new AsyncDisposableStack();
     const service = stack.use(await ServiceProcess.start({ seed: seedOf(projects) }));
     const counter = stack.use(await CountingProxy.start(service));
-    const namespace = `e2e-${randomBytes(4).toString("hex")}`;
-    await kubectl(["create", "namespace", namespace], cluster);
+    const { baseURL } = counter;
+    const namespace = await connectedNamespace("e2e", cluster, { baseURL, spec: options.connection });
     const operator = stack.use(
       await OperatorProcess.start({
-        kubeconfig: cluster.operatorKubeconfig ?? cluster.kubeconfig,
-        allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
+        kubeconfig: options.operatorKubeconfig ?? cluster.kubeconfig,
         namespaces: [namespace],
-        args: options.operatorArgs ?? [],
+        args: options.operatorArgs,
       }),
     );
-    const world = new World(cluster, namespace, service, counter, operator, stack.move());
-    await world.apply(keySecret(goodKey), connection(counter.baseURL, options.connection));
-    return world;
+    return new World({ cluster, namespace, service, operator }, counter, stack.move());
   }
 
-  private constructor(
-    cluster: Cluster,
-    namespace: string,
-    service: ServiceProcess,
-    counter: CountingProxy,
-    operator: OperatorProcess,
-    everything: AsyncDisposableStack,
-  ) {
-    this.#cluster = cluster;
-    this.namespace = namespace;
-    this.service = service;
+  private constructor(parts: StageParts, counter: CountingProxy, everything: AsyncDisposable) {
+    super(parts, everything);
     this.counter = counter;
-    this.operator = operator;
-    this.#everything = everything;
-  }
-
-  /** Runs kubectl in the world's namespace. */
-  kubectl(...args: string[]): Promise<string> {
-    return kubectl(["--namespace", this.namespace, ...args], this.#cluster);
-  }
-
-  /** Applies objects in the world's namespace. */
-  async apply(...objects: object[]): Promise<void> {
-    await kubectl(["--namespace", this.namespace, "apply", "-f", "-"], { ...this.#cluster, input: list(objects) });
   }
 
   /** Applies objects that may be refused. */
   tryApply(...objects: object[]): Promise<ProgramResult> {
-    return runKubectl(["--namespace", this.namespace, "apply", "-f", "-"], { ...this.#cluster, input: list(objects) });
+    return runKubectl(["--namespace", this.namespace, "apply", "-f", "-"], { ...this.cluster, input: listOf(objects) });
   }
 
   /** Waits until the object's condition Ready has this reason, e.g. `("compute/shop", "Active")`. */
   async waitForReason(object: string, reason: string, timeoutSeconds = 60): Promise<void> {
-    await this.#waitFor(object, `jsonpath={.status.conditions[?(@.type=="Ready")].reason}=${reason}`, timeoutSeconds);
-  }
-
-  /** Waits until the object is Ready at its present generation. */
-  async waitForReady(object: string, timeoutSeconds = 60): Promise<void> {
-    await this.#waitFor(object, "condition=Ready", timeoutSeconds);
+    await this.waitFor(object, `jsonpath={.status.conditions[?(@.type=="Ready")].reason}=${reason}`, timeoutSeconds);
   }
 
   /** Waits until the field at this path has this value, e.g. `("compute/shop", "{.status.size}", "2 CU")`. */
   async waitForField(object: string, path: string, value: string, timeoutSeconds = 60): Promise<void> {
-    await this.#waitFor(object, `jsonpath=${path}=${value}`, timeoutSeconds);
+    await this.waitFor(object, `jsonpath=${path}=${value}`, timeoutSeconds);
   }
 
   /** The Compute as the API server has it. */
@@ -123,24 +83,4 @@ export class World implements AsyncDisposable {
     const endpoints = await this.service.endpoints("shop");
     return endpoints.filter(({ branch_id }) => !branch_id.startsWith(defaultBranch));
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#everything.disposeAsync();
-  }
-
-  async #waitFor(object: string, condition: string, timeoutSeconds: number): Promise<void> {
-    try {
-      await this.kubectl("wait", object, `--for=${condition}`, `--timeout=${timeoutSeconds}s`);
-    } catch (error) {
-      const found = await this.kubectl("get", object, "-o", "yaml").catch(String);
-      const log = this.operator.child.tail(25);
-      throw new Error(`${object} does not come to ${condition}.\n${found}\nThe operator wrote:\n${log}`, {
-        cause: error,
-      });
-    }
-  }
-}
-
-function list(items: readonly object[]): string {
-  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }

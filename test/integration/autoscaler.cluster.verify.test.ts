@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
 import { ExternalMetrics } from "../control-plane/external-metrics.ts";
-import { kubectl } from "../control-plane/kubectl.ts";
+import { apply, kubectl } from "../control-plane/kubectl.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { newAuthority } from "../support/authority.ts";
 import { eventually } from "../support/eventually.ts";
@@ -18,7 +18,7 @@ let stage: Stage;
 beforeAll(async () => {
   [own, metrics] = await Promise.all([startControlPlane(), newAuthority().then((one) => ExternalMetrics.start(one))]);
   await Promise.all([own.startControllerManager(), installCrds(access())]);
-  await apply(metrics.manifests);
+  await apply(metrics.manifests, access());
   await kubectl(["wait", "--for=condition=Available", "apiservice/v1beta1.external.metrics.k8s.io"], access());
   stage = new Stage({ kubeconfig: own.kubeconfig });
 });
@@ -28,12 +28,7 @@ afterAll(async () => {
   await metrics[Symbol.asyncDispose]();
 });
 
-const access = () => ({ kubeconfig: own.kubeconfig, kubectl: own.binaries.kubectl });
-
-async function apply(items: readonly object[], namespace = "default"): Promise<void> {
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  await kubectl(["apply", "--namespace", namespace, "-f", "-"], { ...access(), input });
-}
+const access = () => own.admin;
 
 /** Waits until pool, Computes and service agree on so many replicas. */
 async function settlesAt(shop: Scenario, replicas: number): Promise<void> {
@@ -66,7 +61,7 @@ it("an autoscaler drives a pool by an external metric, up and down, and within i
   );
   documented.spec.behavior.scaleDown.stabilizationWindowSeconds = 0;
   metrics.values.set("shop_queries_per_second", 250);
-  await apply([documented], shop.namespace);
+  await apply([documented], access(), ["--namespace", shop.namespace]);
   await settlesAt(shop, 3);
   metrics.values.set("shop_queries_per_second", 110);
   await settlesAt(shop, 2);
@@ -74,7 +69,7 @@ it("an autoscaler drives a pool by an external metric, up and down, and within i
   await settlesAt(shop, 4);
   metrics.values.delete("shop_queries_per_second");
   const bounds = { ...documented, spec: { ...documented.spec, minReplicas: 1, maxReplicas: 2 } };
-  await apply([bounds], shop.namespace);
+  await apply([bounds], access(), ["--namespace", shop.namespace]);
   await settlesAt(shop, 2);
   expect(shop.endpoints.map(({ type }) => type)).toEqual(["read_only", "read_only"]);
   // Made four, and each of the others once more than it was removed.

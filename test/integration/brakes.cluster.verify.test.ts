@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
@@ -11,8 +11,7 @@ import { speed } from "./support/quick-operator.ts";
 let controlPlane: ControlPlane;
 let stage: Stage;
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
-  await installCrds({ kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl });
+  controlPlane = await startWithCrds();
   stage = new Stage({ kubeconfig: controlPlane.kubeconfig, maxDeletesPerMinute: 2 });
 });
 afterAll(async () => {
@@ -51,9 +50,8 @@ it("deleting the CRD deletes nothing at the service", async () => {
   const shop = await stage.scenario();
   await Promise.all(names.map((name) => shop.compute(name, { type: "read_only" })));
   await Promise.all(names.map((name) => shop.ready(name)));
-  const { kubeconfig, binaries } = controlPlane;
   const crd = "computes.compute-operator.dev";
-  await kubectl(["delete", "crd", crd, "--timeout=60s"], { kubeconfig, kubectl: binaries.kubectl });
+  await kubectl(["delete", "crd", crd, "--timeout=60s"], controlPlane.admin);
   expect(shop.endpoints).toHaveLength(4);
   expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
   expect(await shop.event("db-0", "Released")).toContain("the CRD itself is being deleted");

@@ -1,7 +1,6 @@
 import { afterAll, expect, it } from "vitest";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
-import { startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
+import { startWithCrds } from "../control-plane/crds.ts";
 import { eventually } from "../support/eventually.ts";
 import { isReady } from "../support/is-ready.ts";
 import { realClock } from "../support/real-clock.ts";
@@ -40,9 +39,8 @@ function manifests(): { kind: "Compute" | "ComputePool"; object: Raw }[] {
 
 /** A control plane with an operator, until `live` ends; all manifests are applied and Ready when it is called. */
 async function inNewCluster(live: (computes: Raw[], cluster: Cluster) => Promise<void>): Promise<void> {
-  await using controlPlane = await startControlPlane();
-  const { kubeconfig, binaries } = controlPlane;
-  await installCrds({ kubeconfig, kubectl: binaries.kubectl });
+  await using controlPlane = await startWithCrds();
+  const { kubeconfig } = controlPlane;
   await using operator = new QuickOperator({ kubeconfig, serviceTransport: network, settings: { fleet: "prod" } });
   operator.start();
   const cluster = new Cluster(operator.transport);

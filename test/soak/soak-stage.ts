@@ -5,7 +5,8 @@ import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
 import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { Installation } from "../deploy/installation.ts";
-import { connection, goodKey, keySecret, type Project, seedOf } from "../e2e/manifests.ts";
+import { type Project, seedOf } from "../e2e/manifests.ts";
+import { connect } from "../e2e/process-stage.ts";
 import { Cluster, type Raw } from "../integration/support/cluster-admin.ts";
 import { eventually } from "../support/eventually.ts";
 import { isReady } from "../support/is-ready.ts";
@@ -58,9 +59,8 @@ export class SoakStage implements AsyncDisposable {
     await installation.install("deploy");
     await installation.operator.renewToken();
     await stage.cluster.createNamespace(namespace);
-    const objects = [keySecret(goodKey), connection(installation.counter.baseURL, { refreshInterval: "10s" })];
-    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
-    await kubectl(["--namespace", namespace, "apply", "-f", "-"], { ...stage.#options(), input });
+    const { counter, cluster } = installation;
+    await connect(namespace, cluster.admin, { baseURL: counter.baseURL, spec: { refreshInterval: "10s" } });
     return stage;
   }
 
@@ -178,7 +178,7 @@ export class SoakStage implements AsyncDisposable {
 
   /** Watches of the operator's kinds that are open at the API server. */
   async #watches(): Promise<number> {
-    const text = await kubectl(["get", "--raw", "/metrics"], this.#options());
+    const text = await kubectl(["get", "--raw", "/metrics"], this.installation.cluster.admin);
     const open = [...text.matchAll(/^apiserver_longrunning_requests\{([^}]*)\} (\d+)/gm)];
     const own = /resource="(computes|serviceconnections|computepools|secrets)".*verb="WATCH"/;
     return open.filter(([, labels = ""]) => own.test(labels)).reduce((sum, [, , count]) => sum + Number(count), 0);
@@ -187,11 +187,6 @@ export class SoakStage implements AsyncDisposable {
   async #ours(): Promise<Endpoint[]> {
     const lists = await Promise.all(this.projects.map(({ id }) => this.installation.service.endpoints(id)));
     return lists.flat().filter(({ name }) => name?.startsWith("k8s-"));
-  }
-
-  #options() {
-    const { kubeconfig, binaries } = this.installation.cluster;
-    return { kubeconfig, kubectl: binaries.kubectl };
   }
 }
 

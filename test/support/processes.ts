@@ -125,12 +125,12 @@ export class ServiceProcess implements AsyncDisposable {
 
 export interface OperatorOptions {
   kubeconfig: string;
-  /** Base URLs it may talk to. */
-  allowedBaseURLs: readonly string[];
+  /** Base URLs it may talk to; any of a service on this machine where left out. */
+  allowedBaseURLs?: readonly string[];
   /** The namespaces it looks after; all where left out. */
   namespaces?: readonly string[];
   /** Further flags. */
-  args?: readonly string[];
+  args?: readonly string[] | undefined;
   env?: NodeJS.ProcessEnv;
   /** `main.ts` of another checkout, e.g. of an earlier version; default: of this one. */
   source?: string;
@@ -156,7 +156,7 @@ export class OperatorProcess implements AsyncDisposable {
   }
 
   private constructor(port: number, options: OperatorOptions) {
-    const { kubeconfig, allowedBaseURLs, namespaces = [], args = [] } = options;
+    const { kubeconfig, allowedBaseURLs = ["http://127.0.0.1:*/api/v2"], namespaces = [], args = [] } = options;
     this.#url = `http://127.0.0.1:${port}`;
     this.#env = options.env;
     this.#source = options.source;

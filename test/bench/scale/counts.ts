@@ -24,8 +24,8 @@ export function callsByRoute(requests: readonly CountedRequest[]): Counts {
 const resources = "computes|serviceconnections|computepools|secrets|events|leases";
 
 /** Requests that the API server has answered so far, by verb and resource; without the creation of the Computes. */
-export async function apiRequests({ kubeconfig, binaries }: ControlPlane): Promise<Counts> {
-  const text = await kubectl(["get", "--raw", "/metrics"], { kubeconfig, kubectl: binaries.kubectl });
+export async function apiRequests({ admin }: ControlPlane): Promise<Counts> {
+  const text = await kubectl(["get", "--raw", "/metrics"], admin);
   const counts = new Map<string, number>();
   for (const [, labels = "", value] of text.matchAll(/^apiserver_request_total\{([^}]*)\} (\S+)$/gm)) {
     const label = (name: string) => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? "";

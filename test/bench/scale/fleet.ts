@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { kubectl } from "../../control-plane/kubectl.ts";
-import { compute, connection, goodKey, keySecret, type Project } from "../../e2e/manifests.ts";
+import { kubectl, listOf } from "../../control-plane/kubectl.ts";
+import { compute, type Project } from "../../e2e/manifests.ts";
+import { connect } from "../../e2e/process-stage.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type WatchEvent, watchObjects } from "../../support/watch.ts";
 
@@ -63,7 +64,7 @@ export class Fleet {
   async prepare(baseURL: string, limits: "raised" | "public"): Promise<void> {
     await this.kubectl(["create", "namespace", namespace]);
     const budget = limits === "raised" ? { requestBudget: { perMinute: 60_000, burst: 4000 } } : {};
-    await this.#create([keySecret(goodKey), connection(baseURL, { refreshInterval: "30s", ...budget })]);
+    await connect(namespace, this.#controlPlane.admin, { baseURL, spec: { refreshInterval: "30s", ...budget } });
     await this.#watch();
   }
 
@@ -133,8 +134,7 @@ export class Fleet {
   }
 
   kubectl(args: readonly string[], input?: string): Promise<string> {
-    const { kubeconfig, binaries } = this.#controlPlane;
-    return kubectl(args, { kubeconfig, kubectl: binaries.kubectl, ...(input !== undefined && { input }) });
+    return kubectl(args, { ...this.#controlPlane.admin, ...(input !== undefined && { input }) });
   }
 
   stop(): void {
@@ -143,8 +143,7 @@ export class Fleet {
   }
 
   async #create(items: readonly object[]): Promise<void> {
-    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-    await this.kubectl(["--namespace", namespace, "create", "--validate=false", "-f", "-"], input);
+    await this.kubectl(["--namespace", namespace, "create", "--validate=false", "-f", "-"], listOf(items));
   }
 
   #seen({ at, object }: WatchEvent): void {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startControlPlane } from "../../control-plane/control-plane.ts";
-import { installCrds } from "../../control-plane/crds.ts";
+import { startWithCrds } from "../../control-plane/crds.ts";
 import { goodKey, seedOf } from "../../e2e/manifests.ts";
 import { type CountedRequest, CountingProxy } from "../../support/counting-proxy.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -66,8 +65,7 @@ export async function measure(
   timeoutMs: number,
   progress: (line: string) => void,
 ): Promise<Round> {
-  await using controlPlane = await startControlPlane();
-  await installCrds({ kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl });
+  await using controlPlane = await startWithCrds();
   const args = [
     "--data",
     ":memory:",

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { startControlPlane } from "../../control-plane/control-plane.ts";
 import { crdsServed } from "../../control-plane/crds.ts";
-import { kubectl } from "../../control-plane/kubectl.ts";
+import { apply as applyObjects, kubectl } from "../../control-plane/kubectl.ts";
 import { compute, connection, goodKey, keySecret } from "../../e2e/manifests.ts";
 import { Child } from "../../support/child.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -22,7 +22,7 @@ const readOnly = { type: "read_only", branchID: "br-one" };
 
 const controlPlane = await startControlPlane();
 await controlPlane.startControllerManager();
-const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
+const cluster = controlPlane.admin;
 for (const crd of crds) await kubectl(["apply", "-f", join(checkout, "crds", crd)], cluster);
 await crdsServed(cluster);
 await kubectl(["create", "namespace", "shop"], cluster);
@@ -124,8 +124,7 @@ function inShop(...args: string[]): Promise<string> {
 }
 
 async function apply(...items_: object[]): Promise<void> {
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: items_ });
-  await kubectl(["--namespace=shop", "apply", "-f", "-"], { ...cluster, input });
+  await applyObjects(items_, cluster, ["--namespace=shop"]);
 }
 
 function declare(name: string, spec: { branchID: string } & Record<string, unknown>): Promise<void> {

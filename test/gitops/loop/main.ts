@@ -1,8 +1,7 @@
 // `npm run generate -- gitops`: Argo CD's engine keeps a namespace as a Git repository says, on a real API server
 // beside the operator. What it says at each step is written into docs/proof/health.md.
 import { readFileSync, writeFileSync } from "node:fs";
-import { startControlPlane } from "../../control-plane/control-plane.ts";
-import { installCrds } from "../../control-plane/crds.ts";
+import { startWithCrds } from "../../control-plane/crds.ts";
 import { World } from "../../e2e/world.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { Engine } from "./engine.ts";
@@ -10,10 +9,9 @@ import { page, recorded } from "./page.ts";
 import { Repository } from "./repository.ts";
 import { playLoop } from "./steps.ts";
 
-await using controlPlane = await startControlPlane();
-const { kubeconfig, binaries } = controlPlane;
-const cluster = { kubeconfig, kubectl: binaries.kubectl };
-await installCrds(cluster);
+await using controlPlane = await startWithCrds();
+const cluster = controlPlane.admin;
+const { kubeconfig } = cluster;
 // Prunes the members of a pool.
 await controlPlane.startControllerManager();
 await using world = await World.start({ cluster, projects: [{ id: "shop", branches: ["br-main"] }] });

@@ -1,7 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
+import type { Access } from "../../control-plane/kubectl.ts";
 import { kubectl } from "../../control-plane/kubectl.ts";
 import { compute } from "../../e2e/manifests.ts";
-import type { Cluster, World } from "../../e2e/world.ts";
+import type { World } from "../../e2e/world.ts";
 import type { Engine, Said } from "./engine.ts";
 import type { Repository } from "./repository.ts";
 
@@ -24,7 +25,7 @@ interface Expected {
 }
 
 export interface Loop {
-  cluster: Cluster;
+  cluster: Access;
   world: World;
   repository: Repository;
   engine: Engine;

@@ -1,7 +1,7 @@
 import { INSTALL_NAMESPACE } from "../../../src/operator/resources/names.ts";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.ts";
 import { crdsServed } from "../../control-plane/crds.ts";
-import { type KubectlOptions, kubectl, runKubectl } from "../../control-plane/kubectl.ts";
+import { apply, type KubectlOptions, kubectl, runKubectl } from "../../control-plane/kubectl.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import { type Host, Network } from "./network.ts";
 import { QuickOperator } from "./quick-operator.ts";
@@ -26,7 +26,7 @@ export class TenantStage {
 
   private constructor(controlPlane: ControlPlane, tenantFile: string, operatorFile: string) {
     this.#controlPlane = controlPlane;
-    this.admin = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
+    this.admin = controlPlane.admin;
     this.#tenant = { ...this.admin, kubeconfig: tenantFile };
     this.host = this.#network.connect("service.test", newService({}));
     const settings = { clusterResourceNamespace: INSTALL_NAMESPACE };
@@ -78,8 +78,7 @@ export class TenantStage {
 
   /** Applies objects as the administrator. */
   async apply(...items: object[]): Promise<void> {
-    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-    await kubectl(["apply", "-f", "-"], { ...this.admin, input });
+    await apply(items, this.admin);
   }
 
   async ready(namespace: string, name: string): Promise<void> {

@@ -7,7 +7,7 @@ import { shippedCRD } from "../../support/shipped-crd.ts";
 import { manifest } from "./manifest.ts";
 
 let cluster: ControlPlane;
-const options = () => ({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
+const options = () => cluster.admin;
 
 /** The CRD as it was before the rules for what is written. */
 function olderCRD(): string {
