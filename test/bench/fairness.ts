@@ -1,14 +1,12 @@
 import type { ServerResponse } from "node:http";
-import { z } from "zod";
 import { startWithCrds } from "../control-plane/crds.ts";
 import { type Access, kubectl, listOf } from "../control-plane/kubectl.ts";
 import { compute, connection, keySecret } from "../e2e/manifests.ts";
 import { connect } from "../e2e/process-stage.ts";
 import { HostileServer, json } from "../operator/kube/hostile-server.ts";
-import { eventually } from "../support/eventually.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
-import { watchObjects } from "../support/watch.ts";
 import { type Bench, type Figure, quantile } from "./figures.ts";
+import { WatchedComputes } from "./watched-computes.ts";
 
 const good = 50;
 const bad = 500;
@@ -49,11 +47,6 @@ const neighbours: Readonly<Record<string, Neighbour>> = {
     behaviour: (response, list, url) => (list ? listsWell(response, url) : undefined),
   },
 };
-
-const watched = z.object({
-  metadata: z.object({ name: z.string() }),
-  status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) }).optional(),
-});
 
 /** How long a tenant's Computes take where another tenant's service is no good: both through one operator. */
 export const fairness: Bench = {
@@ -101,25 +94,16 @@ async function timesToReady(
   await connect(ours, cluster, { baseURL: service.baseURL, key: keyOf(round), spec: budget });
   const server = neighbour === undefined ? undefined : await declareBad(cluster, theirs, neighbour);
 
-  const added = new Map<string, number>();
-  const ready = new Map<string, number>();
-  const path = `/apis/compute-operator.dev/v1alpha1/namespaces/${ours}/computes`;
-  const watch = await watchObjects(cluster.kubeconfig, path, ({ at, type, object }) => {
-    const { metadata, status } = watched.parse(object);
-    if (type === "ADDED") added.set(metadata.name, at);
-    const isReady = status?.conditions.some((condition) => condition.type === "Ready" && condition.status === "True");
-    if (isReady === true && !ready.has(metadata.name)) ready.set(metadata.name, at);
-  });
+  using watched = await WatchedComputes.start(cluster.kubeconfig, ours);
   const declared = Array.from({ length: good }, (__, index) => {
     const projectID = `project-${round}-${index % projects}`;
     const branchID = `br-${round}-${index % projects}-${Math.floor(index / projects)}`;
     return compute(`good-${index}`, { projectID, branchID });
   });
   await apply(cluster, ours, declared);
-  await eventually(`${good} Computes to be ready`, () => ready.size === good || undefined, { timeoutMs: 300_000 });
-  watch.stop();
+  await watched.allReady(good, 300_000);
   await server?.stop();
-  return [...ready].map(([name, at]) => (at - (added.get(name) ?? Number.NaN)) / 1000);
+  return [...watched.moments.values()].map(({ addedAt, ready }) => ((ready?.at ?? Number.NaN) - addedAt) / 1000);
 }
 
 async function declareBad(

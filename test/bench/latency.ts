@@ -4,29 +4,16 @@ import { startWithCrds } from "../control-plane/crds.ts";
 import { compute } from "../e2e/manifests.ts";
 import { World } from "../e2e/world.ts";
 import { eventually } from "../support/eventually.ts";
-import { watchObjects } from "../support/watch.ts";
 import type { Bench } from "./figures.ts";
+import { WatchedComputes } from "./watched-computes.ts";
 
 const computes = 50;
 const atOnce = 20;
 const behind = 10;
 /** After this long the operator knows that the last operation of a compute that is ready is over, in milliseconds. */
 const restMs = 700;
-const collection = (namespace: string) => `/apis/compute-operator.dev/v1alpha1/namespaces/${namespace}/computes`;
-
-const watched = z.object({
-  metadata: z.object({ name: z.string(), uid: z.string() }),
-  status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) }).optional(),
-});
 
 const newest = z.object({ operations: z.array(z.object({ updated_at: z.string() })) });
-
-/** When each thing became known about one Compute, in milliseconds of `performance.now`. */
-interface Moments {
-  uid?: string;
-  added?: number;
-  ready?: number;
-}
 
 /** How fast the operator is where nothing else is going on: all as separate processes, one Compute after another. */
 export const latency: Bench = {
@@ -37,20 +24,16 @@ export const latency: Bench = {
     const cluster = controlPlane.admin;
     await using world = await World.start({ cluster, connection: { refreshInterval: "30s" } });
 
-    const moments = new Map<string, Moments>();
-    const watch = await watchObjects(cluster.kubeconfig, collection(world.namespace), ({ at, type, object }) => {
-      const { metadata, status } = watched.parse(object);
-      const seen = moments.get(metadata.name) ?? {};
-      if (type === "ADDED") Object.assign(seen, { uid: metadata.uid, added: at });
-      if (status?.conditions.some((one) => one.type === "Ready" && one.status === "True")) seen.ready ??= at;
-      moments.set(metadata.name, seen);
-    });
+    using watched = await WatchedComputes.start(cluster.kubeconfig, world.namespace);
 
     const measured = async (name: string) => {
-      const { uid, added, ready } = await eventually(`the status of ${name}`, () => allKnown(moments.get(name)));
+      const { uid, addedAt, ready } = await eventually(`the status of ${name}`, () => {
+        const moments = watched.moments.get(name);
+        return moments?.ready && { ...moments, ready: moments.ready.at };
+      });
       const create = world.counter.writes.find(({ body }) => body.includes(uid));
       if (create === undefined) throw new Error(`no create of ${name} arrived`);
-      return { toCreate: create.arrivedAt - added, ready };
+      return { toCreate: create.arrivedAt - addedAt, ready };
     };
     /** When the newest operation of the project ended, by the service's clock. */
     const endedAt = async () => {
@@ -77,7 +60,6 @@ export const latency: Bench = {
     const names = Array.from({ length: atOnce }, (_, index) => `burst-${index}`);
     await world.apply(...names.map(replica));
     const burst = await Promise.all(names.map(measured));
-    watch.stop();
     return [
       {
         name: "ADDED to create at the service",
@@ -104,9 +86,3 @@ export const latency: Bench = {
     ];
   },
 };
-
-function allKnown(moments: Moments | undefined): Required<Moments> | undefined {
-  const { uid, added, ready } = moments ?? {};
-  if (uid === undefined || added === undefined || ready === undefined) return undefined;
-  return { uid, added, ready };
-}
