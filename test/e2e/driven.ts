@@ -1,18 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import type { ClusterRequest, ClusterTransport } from "../../src/operator/kube/transport.ts";
-import { createOperator } from "../../src/operator/operator.ts";
-import { createLogger } from "../../src/operator/runtime/log.ts";
-import type { ServiceTransport } from "../../src/operator/service-client/transport.ts";
-import { cryptoIds } from "../../src/service/ids.ts";
-import { Seed } from "../../src/service/seed/document.ts";
-import { applySeed } from "../../src/service/seed/seed.ts";
-import { createService } from "../../src/service/service.ts";
-import { Store } from "../../src/service/store/store.ts";
-import { realClock } from "../support/real-clock.ts";
+import { inMemorySettings } from "../integration/support/in-memory.ts";
+import { InProcessOperator } from "../integration/support/in-process-operator.ts";
+import type { SeededService } from "../integration/support/seeded-service.ts";
+import { InMemoryServices } from "../support/in-memory-system.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
-import { type Project, seedOf } from "./manifests.ts";
 
 /** How long the API server is given to deliver on a watch what a request has changed, in real milliseconds. */
 const deliveryMs = 25;
@@ -23,43 +15,33 @@ const deliveryMs = 25;
  */
 export class DrivenOperator implements AsyncDisposable {
   readonly clock: VirtualClock;
-  /** Requests to the service, e.g. `GET /projects/shop/endpoints`. */
-  serviceRequests: string[] = [];
+  readonly services: InMemoryServices;
   /** Requests to the API server, without the watches. */
   clusterRequests: ClusterRequest[] = [];
-  readonly #stop = new AbortController();
-  readonly #transport: HttpTransport;
-  readonly #running: Promise<void>;
+  readonly #operator: InProcessOperator;
   #underWay = 0;
   #begun = 0;
 
-  constructor(options: { kubeconfig: string; namespace: string; baseURL: string; projects: readonly Project[] }) {
-    const { kubeconfig, namespace, baseURL, projects } = options;
+  constructor({ kubeconfig, namespace, seed }: { kubeconfig: string; namespace: string; seed: SeededService }) {
     this.clock = new VirtualClock({ startMs: Date.now(), settle: () => this.#settle() });
-    const connection = loadKubeConfig({ file: kubeconfig, env: {} });
-    this.#transport = new HttpTransport({ connection, clock: realClock, userAgent: "compute-operator/test" });
-    const { clock } = this;
-    const operator = createOperator(
-      {
-        clusterTransport: this.#countedCluster(),
-        serviceTransport: this.#serviceOf(projects),
-        clock,
-        random: Math.random,
-        log: createLogger({ level: "error", clock, destination: { write: (line) => console.error(line) } }),
-      },
-      {
+    this.services = new InMemoryServices(this.clock, seed);
+    this.#operator = new InProcessOperator({
+      kubeconfig,
+      clock: this.clock,
+      around: (inner) => this.#counted(inner),
+      serviceTransport: this.services.network,
+      settings: {
+        ...inMemorySettings,
         namespaces: [namespace],
-        selects: () => true,
-        workers: 8,
-        allowedBaseURLs: [baseURL],
-        createSettleMs: 60_000,
-        maxDeletesPerMinute: 60,
-        budgetShare: 1,
-        drainMs: 1000,
         lease: { namespace, name: "compute-operator", identity: "driven" },
       },
-    );
-    this.#running = operator.run(this.#stop.signal);
+    });
+    this.#operator.start();
+  }
+
+  /** Requests to the service, e.g. `GET /projects/shop/endpoints`. */
+  get serviceRequests(): string[] {
+    return this.services.host.calls.map(({ method, path }) => `${method} ${path}`);
   }
 
   /** What the operator changed at the API server, the lease aside, e.g. `PATCH /apis/…/computes/shop/status`. */
@@ -71,54 +53,28 @@ export class DrivenOperator implements AsyncDisposable {
 
   /** Forgets all requests so far. */
   clear(): void {
-    this.serviceRequests = [];
+    this.services.host.calls.length = 0;
     this.clusterRequests = [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    const ended = this.#running.then(() => true);
+    const ended = this.#operator[Symbol.asyncDispose]().then(() => true);
     while (!(await Promise.race([ended, sleep(20, false)]))) await this.clock.advance(1000);
-    await this.#transport.close();
   }
 
-  #countedCluster(): ClusterTransport {
+  #counted(inner: ClusterTransport): ClusterTransport {
     return {
       request: async (request, options) => {
         this.clusterRequests.push(request);
         this.#begun += 1;
         this.#underWay += 1;
         try {
-          return await this.#transport.request(request, options);
+          return await inner.request(request, options);
         } finally {
           this.#underWay -= 1;
         }
       },
-      watch: (request, options) => this.#transport.watch(request, options),
-    };
-  }
-
-  #serviceOf(projects: readonly Project[]): ServiceTransport {
-    const service = createService({
-      clock: this.clock,
-      random: Math.random,
-      ids: cryptoIds(),
-      store: Store.open(":memory:"),
-    });
-    const seed = Seed.parse(JSON.parse(seedOf(projects)));
-    service.change((world, at) => applySeed(world, seed, at));
-    return {
-      send: ({ method, path, query = {}, body, key }) => {
-        this.serviceRequests.push(`${method} ${path}`);
-        const reply = service.call({
-          method,
-          path: `/api/v2${path}`,
-          query,
-          headers: { authorization: key.authorization() },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        });
-        return Promise.resolve({ status: reply.status, body: JSON.parse(reply.body ?? "null"), json: true });
-      },
+      watch: (request, options) => inner.watch(request, options),
     };
   }
 

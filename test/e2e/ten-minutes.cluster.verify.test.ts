@@ -11,14 +11,15 @@ import { compute, connection, goodKey, keySecret } from "./manifests.ts";
 
 const baseURL = "http://service.test/api/v2";
 const refreshSeconds = 30;
-const projects = [
-  { id: "shop", branches: ["br-shop-1", "br-shop-2", "br-shop-3"] },
-  { id: "blog", branches: ["br-blog-1", "br-blog-2"] },
-];
+const shop = { id: "shop", branches: ["br-shop-1", "br-shop-2", "br-shop-3"] };
+const blog = { id: "blog", branches: ["br-blog-1", "br-blog-2"] };
+const projects = [shop, blog];
+/** At the pace of life: what is idle suspends after five minutes. */
+const seed = { branches: shop.branches, projects: [blog], service: { timeScale: 1 } };
 
 it("five settled Computes over two projects cost one list per project and refresh for ten minutes, and no write", async () => {
   const namespace = await createNamespace("ten-minutes");
-  await using driven = new DrivenOperator({ kubeconfig: kubeconfig(), namespace, baseURL, projects });
+  await using driven = new DrivenOperator({ kubeconfig: kubeconfig(), namespace, seed });
   const computes = projects.flatMap(({ id, branches }) =>
     branches.map((branchID) => compute(branchID, { projectID: id, branchID, computeUnits: { min: 1, max: 1 } })),
   );

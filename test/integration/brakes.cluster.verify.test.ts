@@ -4,8 +4,8 @@ import { startWithCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
+import { speed } from "./support/in-process-operator.ts";
 import { Stage } from "./support/operator-stage.ts";
-import { speed } from "./support/quick-operator.ts";
 
 // On a control plane of its own, since the last test takes the CRD away.
 let controlPlane: ControlPlane;

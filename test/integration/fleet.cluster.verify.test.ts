@@ -5,9 +5,9 @@ import { eventually } from "../support/eventually.ts";
 import { isReady } from "../support/is-ready.ts";
 import { realClock } from "../support/real-clock.ts";
 import { Cluster, type Raw } from "./support/cluster-admin.ts";
+import { InProcessOperator } from "./support/in-process-operator.ts";
 import { keySecret, manifest } from "./support/manifests.ts";
 import { Network } from "./support/network.ts";
-import { QuickOperator } from "./support/quick-operator.ts";
 import { goodKey, newService, project } from "./support/seeded-service.ts";
 
 const count = 40;
@@ -41,7 +41,7 @@ function manifests(): { kind: "Compute" | "ComputePool"; object: Raw }[] {
 async function inNewCluster(live: (computes: Raw[], cluster: Cluster) => Promise<void>): Promise<void> {
   await using controlPlane = await startWithCrds();
   const { kubeconfig } = controlPlane;
-  await using operator = new QuickOperator({ kubeconfig, serviceTransport: network, settings: { fleet: "prod" } });
+  await using operator = new InProcessOperator({ kubeconfig, serviceTransport: network, settings: { fleet: "prod" } });
   operator.start();
   const cluster = new Cluster(operator.transport);
   await cluster.createNamespace("shop");

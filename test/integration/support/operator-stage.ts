@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { OperatorSettings } from "../../../src/operator/operator.ts";
 import { kubeconfig } from "../../control-plane/shared-control-plane.ts";
 import { Cluster } from "./cluster-admin.ts";
+import { InProcessOperator } from "./in-process-operator.ts";
 import { readyTooSoon } from "./kstatus.ts";
 import { Network } from "./network.ts";
-import { QuickOperator } from "./quick-operator.ts";
 import { Scenario, type ScenarioOptions } from "./scenario.ts";
 import { Versions } from "./versions.ts";
 
@@ -26,13 +26,13 @@ export class Stage implements AsyncDisposable {
   readonly network = new Network();
   readonly versions: Versions;
   readonly cluster: Cluster;
-  readonly #operator: QuickOperator;
+  readonly #operator: InProcessOperator;
   readonly #scenarios: Scenario[] = [];
   readonly #hosts = `${randomBytes(3).toString("hex")}.test`;
   readonly #unused = Array.from({ length: mostNamespaces }, () => `compute-${randomBytes(4).toString("hex")}`);
 
   constructor({ kubeconfig: file = kubeconfig(), ...settings }: StageOptions = {}) {
-    this.#operator = new QuickOperator({
+    this.#operator = new InProcessOperator({
       kubeconfig: file,
       serviceTransport: this.network,
       settings: {

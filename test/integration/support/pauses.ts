@@ -1,6 +1,6 @@
 import { expect } from "vitest";
+import { speed } from "./in-process-operator.ts";
 import type { Call } from "./network.ts";
-import { speed } from "./quick-operator.ts";
 
 /**
  * Holds the calls to a pause that doubles from `firstMs` to `mostMs` of the operator's time. How many calls there are

@@ -2,9 +2,9 @@ import { INSTALL_NAMESPACE } from "../../../src/operator/resources/names.ts";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.ts";
 import { crdsServed } from "../../control-plane/crds.ts";
 import { apply, type KubectlOptions, kubectl, runKubectl } from "../../control-plane/kubectl.ts";
+import { InProcessOperator } from "./in-process-operator.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import { type Host, Network } from "./network.ts";
-import { QuickOperator } from "./quick-operator.ts";
 import { goodKey, newService } from "./seeded-service.ts";
 
 const operatorUser = {
@@ -22,7 +22,7 @@ export class TenantStage {
   readonly #tenant: KubectlOptions;
   readonly #controlPlane: ControlPlane;
   readonly #network = new Network();
-  readonly #operator: QuickOperator;
+  readonly #operator: InProcessOperator;
 
   private constructor(controlPlane: ControlPlane, tenantFile: string, operatorFile: string) {
     this.#controlPlane = controlPlane;
@@ -30,7 +30,7 @@ export class TenantStage {
     this.#tenant = { ...this.admin, kubeconfig: tenantFile };
     this.host = this.#network.connect("service.test", newService({}));
     const settings = { clusterResourceNamespace: INSTALL_NAMESPACE };
-    this.#operator = new QuickOperator({ kubeconfig: operatorFile, serviceTransport: this.#network, settings });
+    this.#operator = new InProcessOperator({ kubeconfig: operatorFile, serviceTransport: this.#network, settings });
   }
 
   /** `policies`: those of deploy/base that are applied. */
