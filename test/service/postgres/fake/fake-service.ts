@@ -52,6 +52,9 @@ export class HastenedClock implements ServiceClock {
   }
 }
 
+/** How often a test looks at a service in which nothing happens. */
+const mostLooks = 2000;
+
 export interface Begun {
   id: string;
   action: string;
@@ -187,12 +190,22 @@ export class ServiceOnFakes implements AsyncDisposable {
     await this.until(() => this.operations().every(({ status }) => status !== "running" && status !== "scheduling"));
   }
 
+  /** Looks again until something is so; fails where nothing happens any more that could make it so. */
   async until(done: () => boolean): Promise<void> {
-    for (;;) {
+    let before = "";
+    for (let same = 0; same < mostLooks; same += 1) {
       this.core.settle();
       if (done()) return;
-      await new Promise((resolve) => realClock.after(1, () => resolve(undefined)));
+      const now = this.#happened();
+      if (now !== before) [before, same] = [now, 0];
+      await new Promise<void>((resolve) => realClock.after(1, resolve));
     }
+    throw new Error(`nothing happens any more: ${JSON.stringify(this.operations())}`);
+  }
+
+  #happened(): string {
+    const { events, statements } = this.machine;
+    return JSON.stringify([events.length, statements.length, this.operations().map(({ status }) => status)]);
   }
 
   compute(id = primary): StoredEndpoint {
