@@ -7,7 +7,7 @@ import { isObjectOf } from "../../src/operator/kube/objects.ts";
 import type { ObjectStore } from "../../src/operator/kube/store.ts";
 import { Attempt, type Keep } from "../../src/operator/life/attempt.ts";
 import type { Due } from "../../src/operator/life/due.ts";
-import type { Kind } from "../../src/operator/life/kind.ts";
+import type { Kind, KindTypes } from "../../src/operator/life/kind.ts";
 import { after, atOnce, type Outcome } from "../../src/operator/life/outcome.ts";
 import { letGo, patchOf, withFinalizer, withStatus } from "../../src/operator/life/patching.ts";
 import { afterShown, closed, unmade, unsent, type Write } from "../../src/operator/life/record.ts";
@@ -57,7 +57,7 @@ type Action =
   | { kind: "show"; reason: Reason; message: string; waitMs?: number };
 
 type Done = Outcome<Reason> & { object: Mirror };
-export type MirrorKind = Kind<Mirror, Seen, Action, Memory, Reason, undefined, Done, undefined>;
+export type MirrorKind = Kind<KindTypes & { object: Mirror; seen: Seen; action: Action; memory: Memory; done: Done }>;
 
 export interface MirrorKindOptions extends Pick<MirrorKind, "onStop"> {
   cluster: ClusterClient;

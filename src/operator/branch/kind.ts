@@ -2,7 +2,7 @@ import type { ConnectionView } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Stop } from "../life/guard.ts";
-import type { Kind } from "../life/kind.ts";
+import type { Kind, KindTypes } from "../life/kind.ts";
 import { after } from "../life/outcome.ts";
 import { report } from "../life/report.ts";
 import { isBeingDeleted } from "../objects/object.ts";
@@ -20,7 +20,7 @@ import { observe } from "./observe.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { carryOut, type StoredSpecs } from "./owned-compute.ts";
 import { fallsFreeSoon, isLate } from "./plan/expiry.ts";
-import { type BranchReason, branchReasons } from "./reasons.ts";
+import { branchReasons } from "./reasons.ts";
 import { nextStatus } from "./status.ts";
 import type { BranchParts } from "./steps.ts";
 import * as words from "./words.ts";
@@ -49,19 +49,17 @@ export interface Given {
   connection: ConnectionView;
 }
 
-/** The type of a Branch's own in its life. */
-export type BranchKind = Kind<
-  Branch,
-  Observation | Unobserved,
-  BranchAction,
-  BranchMemory,
-  BranchReason,
-  Given,
-  Outcome
->;
+export interface BranchTypes extends KindTypes {
+  object: Branch;
+  seen: Observation | Unobserved;
+  action: BranchAction;
+  memory: BranchMemory;
+  given: Given;
+  done: Outcome;
+}
 
 /** A Branch's own in its life. */
-export function branchKindOf(options: BranchKindOptions): BranchKind {
+export function branchKindOf(options: BranchKindOptions): Kind<BranchTypes> {
   const { parts, cluster, clock, signal, fleet, uninstalling } = options;
   return {
     patches: branchPatches,

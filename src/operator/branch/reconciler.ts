@@ -8,17 +8,14 @@ import { isObserved } from "../resources/management-policy.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
-import type { BranchAction } from "./action.ts";
 import { begin } from "./begin.ts";
-import { type BranchKindOptions, branchKindOf, type Given } from "./kind.ts";
-import { type BranchMemory, newMemory } from "./memory.ts";
-import { linkedID, type Observation, type Subject, type Unobserved } from "./observation.ts";
+import { type BranchKindOptions, type BranchTypes, branchKindOf } from "./kind.ts";
+import { newMemory } from "./memory.ts";
+import { linkedID, type Subject } from "./observation.ts";
 import { interestOf } from "./observe.ts";
-import type { Outcome } from "./outcome.ts";
 import { ownedCompute } from "./owned-compute.ts";
 import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { renewalInMs } from "./plan/expiry.ts";
-import type { BranchReason } from "./reasons.ts";
 import { mayHaveMade } from "./record.ts";
 import * as words from "./words.ts";
 
@@ -42,7 +39,7 @@ export interface BranchReconcilerOptions extends BranchKindOptions {
 /** Reconciles Branches. */
 export class BranchReconciler {
   readonly #options: BranchReconcilerOptions;
-  readonly #life: Life<Branch, Observation | Unobserved, BranchAction, BranchMemory, BranchReason, Given, Outcome>;
+  readonly #life: Life<BranchTypes>;
 
   constructor(options: BranchReconcilerOptions) {
     this.#options = options;

@@ -2,7 +2,7 @@ import type { ConnectionView } from "../connection/registry.ts";
 import type { CrdDeletion } from "../connection-secret/removal.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Stop } from "../life/guard.ts";
-import type { Kind, Turn } from "../life/kind.ts";
+import type { Kind, KindTypes, Turn } from "../life/kind.ts";
 import { after } from "../life/outcome.ts";
 import type { Patcher } from "../life/patching.ts";
 import type { Compute } from "../resources/compute.ts";
@@ -26,7 +26,7 @@ import { fallsDueAt } from "./requeue.ts";
 import { withUnreadable } from "./status/conditions.ts";
 import { endpointAfter, type updateStatus } from "./update-status.ts";
 import { released } from "./words/deletion.ts";
-import { type Reason, reasons } from "./words/reasons.ts";
+import { reasons } from "./words/reasons.ts";
 
 /** The parts of a step, in the order of their use. */
 export interface Parts {
@@ -63,10 +63,16 @@ export interface Given {
   connection: ConnectionView;
 }
 
-type ComputeTurn = Turn<Compute, ReconcileState, Given>;
+interface ComputeTypes extends KindTypes {
+  object: Compute;
+  seen: Observed;
+  action: Action;
+  memory: ReconcileState;
+  given: Given;
+  done: Outcome;
+}
 
-/** The type of a Compute's own in its life. */
-export type ComputeKind = Kind<Compute, Observed, Action, ReconcileState, Reason, Given, Outcome>;
+export type ComputeKind = Kind<ComputeTypes>;
 
 /** A Compute's own in its life. */
 export function computeKindOf(options: StepOptions): ComputeKind {
@@ -128,7 +134,7 @@ function laterOf(compute: Compute, connection: ConnectionView, clock: Clock): La
 async function report(
   executed: Outcome,
   observed: Observed,
-  { memory: state, access }: ComputeTurn,
+  { memory: state, access }: Turn<ComputeTypes>,
   action: Action,
   options: StepOptions,
 ): Promise<Outcome> {

@@ -89,9 +89,9 @@ function nextByReason(
  * The milliseconds until the next reconcile, which the memory takes up; `undefined`: only a change brings it. `latest`:
  * its latest time, whatever the reason.
  */
-export function dueAfter<Reason extends string>(
-  outcome: Pick<Outcome<Reason>, "condition" | "requeue">,
-  reasons: Readonly<Record<Reason, ConditionRow>>,
+export function dueAfter(
+  outcome: Pick<Outcome<string>, "condition" | "requeue">,
+  reasons: Readonly<Record<string, ConditionRow>>,
   memory: { requeue: Due },
   now: number,
   latest: number,

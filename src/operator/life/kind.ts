@@ -7,69 +7,60 @@ import { onError, type Refusal } from "./on-error.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchedKind } from "./patching.ts";
 
-/** One reconcile of one version of an object. */
-export interface Turn<Object, Memory, Given, Access = ListerAccess | undefined> {
-  object: Object;
-  memory: Memory;
+/** The types that a kind's own is made of. */
+export interface KindTypes {
+  object: KubeObject;
+  /** The object, joined with what the service shows. */
+  seen: unknown;
+  action: unknown;
+  memory: { requeue: Due };
   /** The kind's knowledge of the object before anything is asked of the service. */
-  given: Given;
+  given: unknown;
+  done: Outcome<string>;
   /** The way to the service; `undefined` while the connection is not open, or for a kind without a service. */
-  access: Access;
+  access: ListerAccess | undefined;
 }
 
+type ReasonOf<T extends KindTypes> = Extract<T["done"]["condition"], { kind: "shown" }>["reason"];
+
+/** One reconcile of one version of an object. */
+export type Turn<T extends KindTypes> = Pick<T, "object" | "memory" | "given" | "access">;
+
 /** A kind's own in the life of an object that has something at the service, or elsewhere. */
-export interface Kind<
-  Object extends KubeObject,
-  Seen,
-  Action,
-  Memory extends { requeue: Due },
-  Reason extends string,
-  Given,
-  Done extends Outcome<Reason>,
-  Access = ListerAccess | undefined,
-> {
-  patches: PatchedKind<Object>;
+export interface Kind<T extends KindTypes> {
+  patches: PatchedKind<T["object"]>;
   /** The meaning of each reason for conditions, events and the next reconcile. */
-  reasons: Readonly<Record<Reason, ConditionRow>>;
+  reasons: Readonly<Record<ReasonOf<T>, ConditionRow>>;
   /** Joins the object with what the service shows, and takes that into the memory. */
-  observe: (turn: Turn<Object, Memory, Given, Access>) => Seen | Promise<Seen>;
+  observe: (turn: Turn<T>) => T["seen"] | Promise<T["seen"]>;
   /** The next step; sends nothing. */
-  plan: (seen: Seen, memory: Memory) => Action;
+  plan: (seen: T["seen"], memory: T["memory"]) => T["action"];
   /** The last guard: the stop of a write that lacks proof or claim. */
-  guard: (action: Action, seen: Seen, memory: Memory) => Stop | undefined;
+  guard: (action: T["action"], seen: T["seen"], memory: T["memory"]) => Stop | undefined;
   /** The step in place of a write that the guard stopped, which is a defect. */
-  insteadOf: (action: Action, stop: Stop, seen: Seen, memory: Memory) => Action;
-  onStop: (stop: Stop, object: Object) => void;
+  insteadOf: (action: T["action"], stop: Stop, seen: T["seen"], memory: T["memory"]) => T["action"];
+  onStop: (stop: Stop, object: T["object"]) => void;
   /** The step in place of one that only waits, once the definition of the kind goes. */
-  letGo: (action: Action, seen: Seen, memory: Memory) => Action | undefined;
+  letGo: (action: T["action"], seen: T["seen"], memory: T["memory"]) => T["action"] | undefined;
   /** Asks the API server whether the object is deleted only because its definition is. */
-  uninstalling: (object: Object) => Promise<boolean>;
+  uninstalling: (object: T["object"]) => Promise<boolean>;
   /** Carries out the step: at most one write to the service. */
-  execute: (action: Action, seen: Seen, turn: Turn<Object, Memory, Given, Access>) => Promise<Done>;
+  execute: (action: T["action"], seen: T["seen"], turn: Turn<T>) => Promise<T["done"]>;
   /** The outcome of a step for which the API server refused a request. */
-  refused: (refusal: Refusal, action: Action, turn: Turn<Object, Memory, Given, Access>) => Done;
+  refused: (refusal: Refusal, action: T["action"], turn: Turn<T>) => T["done"];
   /** Reports the outcome: events, and one status patch at most. Returns what the next reconcile follows from. */
-  status: (done: Done, seen: Seen, turn: Turn<Object, Memory, Given, Access>, action: Action) => Promise<Done>;
+  status: (done: T["done"], seen: T["seen"], turn: Turn<T>, action: T["action"]) => Promise<T["done"]>;
 }
 
 /** One reconcile: observe, plan, guard, execute, report. */
-export async function step<
-  Object extends KubeObject,
-  Seen,
-  Action,
-  Memory extends { requeue: Due },
-  Reason extends string,
-  Given,
-  Done extends Outcome<Reason>,
-  Access,
->(
-  kind: Kind<Object, Seen, Action, Memory, Reason, Given, Done, Access>,
-  turn: Turn<Object, Memory, Given, Access>,
-): Promise<{ done: Done; seen: Seen }> {
+export async function step<T extends KindTypes>(
+  kind: Kind<T>,
+  turn: Turn<T>,
+): Promise<{ done: T["done"]; seen: T["seen"] }> {
   const { object, memory } = turn;
   const seen = await kind.observe(turn);
   // Once the definition goes, an object that waits for its deletion is let go.
-  const overruled = async (planned: Action): Promise<Action> => {
+  const overruled = async (planned: T["action"]): Promise<T["action"]> => {
     const instead = isBeingDeleted(object) ? kind.letGo(planned, seen, memory) : undefined;
     return instead !== undefined && (await kind.uninstalling(object)) ? instead : planned;
   };

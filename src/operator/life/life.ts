@@ -1,53 +1,43 @@
 import type { EndpointLister } from "../project/endpoint-lister.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import { type Due, dueAfter } from "./due.ts";
+import { dueAfter } from "./due.ts";
 import { type Connected, JoinedListers, type JoinedListersOptions } from "./joined-listers.ts";
-import { type Kind, step, type Turn } from "./kind.ts";
-import type { Outcome } from "./outcome.ts";
+import { type Kind, type KindTypes, step, type Turn } from "./kind.ts";
 import { Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 
-export interface LifeOptions<
-  Object extends ConnectionUser,
-  Seen,
-  Action,
-  Memory extends { requeue: Due },
-  Reason extends string,
-  Given extends { connection: Connected },
-  Done extends Outcome<Reason>,
-> extends Omit<ReconcilerOptions<Object, Memory>, "kindOf">,
-    JoinedListersOptions<Object> {
-  kind: Kind<Object, Seen, Action, Memory, Reason, Given, Done>;
+/** The types of a kind whose objects use a connection. */
+interface LifeTypes extends KindTypes {
+  object: ConnectionUser;
+  given: { connection: Connected };
+}
+
+export interface LifeOptions<T extends LifeTypes>
+  extends Omit<ReconcilerOptions<T["object"], T["memory"]>, "kindOf">,
+    JoinedListersOptions<T["object"]> {
+  kind: Kind<T>;
   /** The object as it counts now, where time changes what it declares. */
-  asOf?: (object: Object) => Object;
+  asOf?: (object: T["object"]) => T["object"];
   /** Gathers what is known before the service is asked; a number: the reconcile waits for so many milliseconds. */
-  given: (object: Object, memory: Memory, now: number) => Given | number;
+  given: (object: T["object"], memory: T["memory"], now: number) => T["given"] | number;
   /** Tells the lister of the project what the object is interested in. */
-  use: (lister: EndpointLister, object: Object, given: Given) => void;
+  use: (lister: EndpointLister, object: T["object"], given: T["given"]) => void;
   /** A reconcile that fell due, or that a person requested, needs a list from after that. */
-  begin: (turn: Turn<Object, Memory, Given>, now: number) => void;
+  begin: (turn: Turn<T>, now: number) => void;
   /** The latest time of the next reconcile, in monotonic milliseconds, whatever the reason. */
-  latest: (seen: Seen, turn: Turn<Object, Memory, Given>, begunAt: number) => number;
+  latest: (seen: T["seen"], turn: Turn<T>, begunAt: number) => number;
 }
 
 /**
  * The life of the objects of one kind: gives each reconcile its version, memory and lister, takes the step, and says
  * when the next is due.
  */
-export class Life<
-  Object extends ConnectionUser,
-  Seen,
-  Action,
-  Memory extends { requeue: Due },
-  Reason extends string,
-  Given extends { connection: Connected },
-  Done extends Outcome<Reason>,
-> {
-  readonly #options: LifeOptions<Object, Seen, Action, Memory, Reason, Given, Done>;
-  readonly #listers: JoinedListers<Object>;
-  readonly memories: Reconciler<Object, Memory>;
+export class Life<T extends LifeTypes> {
+  readonly #options: LifeOptions<T>;
+  readonly #listers: JoinedListers<T["object"]>;
+  readonly memories: Reconciler<T["object"], T["memory"]>;
 
-  constructor(options: LifeOptions<Object, Seen, Action, Memory, Reason, Given, Done>) {
+  constructor(options: LifeOptions<T>) {
     this.#options = options;
     this.#listers = new JoinedListers(options);
     this.memories = new Reconciler({
@@ -69,7 +59,7 @@ export class Life<
     this.#listers.leave(uid);
   }
 
-  async #reconcile(stored: Object, memory: Memory, now: number): Promise<Reconciled> {
+  async #reconcile(stored: T["object"], memory: T["memory"], now: number): Promise<Reconciled> {
     const { kind, clock, asOf, given: gather, use, begin, latest } = this.#options;
     const object = asOf?.(stored) ?? stored;
     const given = gather(object, memory, now);
