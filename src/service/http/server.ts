@@ -74,6 +74,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
     connectionsCheckingInterval: requestTimeoutMs / 10,
+    // Elsewhere a request that offers another protocol, as Java's client does with `h2c`, is answered in this one.
+    shouldUpgradeCallback: (incoming: IncomingMessage) => sql !== undefined && urlOf(incoming)?.pathname === "/v2",
   };
   const pipelines = new Pipelines(service.context.clock);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -194,8 +196,7 @@ function goneSignal(outgoing: ServerResponse): AbortSignal {
 function upgrade(sql: SqlAccess, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const url = urlOf(incoming);
   socket.on("error", () => socket.destroy());
-  if (url?.pathname === "/v2") sql.upgrade(incoming, socket, head, url);
-  else socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+  if (url) sql.upgrade(incoming, socket, head, url);
 }
 
 function carryOut(exchange: Exchange, outgoing: ServerResponse): void {

@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { expect, it, test } from "vitest";
+import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
+import { ListeningShop } from "../support/listening.ts";
+import { keys } from "../support/shop.ts";
+
+const taken: string[] = [];
+const sql: SqlAccess = {
+  answer: () => Promise.reject(new Error("not asked")),
+  refresh: () => Promise.resolve(),
+  upgrade(_incoming, socket, _head, url) {
+    taken.push(url.pathname);
+    socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n");
+  },
+};
+
+/** The status of a call that offers another protocol. */
+async function offered(shop: ListeningShop, path: string, upgrade: string, body = ""): Promise<number | undefined> {
+  const headers = {
+    authorization: `Bearer ${keys.ana}`,
+    connection: "Upgrade",
+    upgrade,
+    "content-length": body.length,
+  };
+  const asked = request(new URL(path, shop.baseURL), { method: body === "" ? "GET" : "POST", headers, agent: false });
+  asked.end(body);
+  const [answer] = await Promise.race([once(asked, "response"), once(asked, "upgrade")]);
+  answer.destroy();
+  return answer.statusCode;
+}
+
+test.each([
+  ["h2c", "/api/v2/projects", "", 200],
+  ["websocket", "/healthz", "", 200],
+  ["h2c", "/api/v2/projects/shop/branches", "{", 400],
+])(
+  "a call that offers %s at %s is answered as without the offer, also beside Postgres",
+  async (upgrade, path, body, status) => {
+    await using shop = await ListeningShop.start({}, {}, sql);
+    expect(await offered(shop, path, upgrade, body)).toBe(status);
+    await using without = await ListeningShop.start();
+    expect(await offered(without, path, upgrade, body)).toBe(status);
+  },
+);
+
+it("a connection is taken over for a WebSocket at /v2 alone", async () => {
+  await using shop = await ListeningShop.start({}, {}, sql);
+  expect([await offered(shop, "/v2", "websocket"), await offered(shop, "/v2/", "websocket")]).toEqual([101, 404]);
+  expect(taken).toEqual(["/v2"]);
+});
