@@ -70,6 +70,7 @@ export class SqlClient {
   #key: BackendKeyDataMessage | undefined;
   #waiting: { resolve: (result: StatementResult) => void; reject: (error: Error) => void } | undefined;
   #ended: Error | undefined;
+  #isCancelled = false;
 
   private constructor(path: string, limit: number) {
     this.#path = path;
@@ -127,8 +128,9 @@ export class SqlClient {
     return this.#key?.processID;
   }
 
-  /** Has the server end the statement that runs. */
+  /** Has the server end the statement that runs. No other begins: where none runs, the server forgets the request. */
   cancel(): void {
+    this.#isCancelled = true;
     const key = this.#key;
     if (key === undefined || this.#ended !== undefined) return;
     const socket = createConnection(this.#path);
@@ -148,8 +150,8 @@ export class SqlClient {
 
   #answer(messages: readonly Buffer[], sink?: RowSink): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
-      if (this.#ended !== undefined) {
-        reject(this.#ended);
+      if (this.#ended !== undefined || this.#isCancelled) {
+        reject(this.#ended ?? new ServerFailed("the statement was cancelled before it began"));
         return;
       }
       this.#answered = nothing();

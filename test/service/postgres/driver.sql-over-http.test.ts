@@ -23,7 +23,6 @@ const key = Buffer.from("12345678");
 const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
 /** AuthenticationOk, the key for cancelling, and ReadyForQuery. */
 const welcome = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0K\0\0\0\x0c", "latin1"), key, ready]);
-const cancelled = Buffer.concat([Buffer.from("E\0\0\0\x0fC57014\0Mx\0\0", "latin1"), ready]);
 
 /** A compute with a server on a socket; `left` counts the clients that it gave back. */
 async function compute(serve: (socket: Socket) => void): Promise<{ admission: Admission; left: () => number }> {
@@ -43,15 +42,17 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
   return { admission: { socket, verifierOf, end: () => Promise.resolve(), enter: () => {}, leave }, left: () => count };
 }
 
-it("a client that leaves while its compute wakes has its statement cancelled, and its place given back", async () => {
-  const both = Promise.withResolvers<void>();
-  let statements: Socket | undefined;
-  const heard: Buffer[] = [];
+it("a client that leaves while its compute wakes has no statement begun, and its place given back", async () => {
+  const heard: string[] = [];
   const { admission, left } = await compute((socket) => {
+    let isLoggedIn = false;
     socket.on("data", (chunk) => {
-      heard.push(chunk);
-      if (heard.length === 1) (statements = socket).write(welcome);
-      if (heard.length === 3) both.resolve();
+      if (!isLoggedIn) socket.write(welcome);
+      else {
+        heard.push(chunk.toString("latin1"));
+        socket.end();
+      }
+      isLoggedIn = true;
     });
   });
   const gone = new AbortController();
@@ -59,12 +60,35 @@ it("a client that leaves while its compute wakes has its statement cancelled, an
     gone.abort();
     return Promise.resolve(admission);
   };
-  const answering = sqlOverHttp(call(gone.signal), admit);
-  await expect.poll(() => heard.some((chunk) => chunk.equals(cancelPacket(key)))).toBe(true);
-  await both.promise;
-  statements?.end(cancelled);
-  expect(await answering).toMatchObject({ status: 400, body: expect.stringContaining("57014") });
+  expect(await sqlOverHttp(call(gone.signal), admit)).toMatchObject({
+    body: expect.stringContaining("before it began"),
+  });
   await expect.poll(left).toBe(1);
+  expect(heard).toEqual(["X\0\0\0\x04"]);
+});
+
+it("a client that leaves has the statement that runs cancelled, and those after it do not begin", async () => {
+  const gone = new AbortController();
+  let statements: Socket | undefined;
+  let begun = 0;
+  const { admission, left } = await compute((socket) => {
+    socket.on("data", (chunk) => {
+      if (chunk.equals(cancelPacket(key))) statements?.write(done);
+      else if (!statements) (statements = socket).write(welcome);
+      else if (chunk[0] === "X".charCodeAt(0)) socket.end();
+      else {
+        begun += 1;
+        if (begun === 1) socket.write(done);
+        else gone.abort();
+      }
+    });
+  });
+  const body = JSON.stringify({ queries: Array.from({ length: 3 }, () => ({ query: "SELECT pg_sleep(600)" })) });
+  const answer = await sqlOverHttp(call(gone.signal, body), () => Promise.resolve(admission));
+  expect(answer).toMatchObject({ body: expect.stringContaining("before it began") });
+  await expect.poll(left).toBe(1);
+  // `BEGIN` and the first statement.
+  expect(begun).toBe(2);
 });
 
 it("a client that leaves with its answer has nothing cancelled any more", async () => {

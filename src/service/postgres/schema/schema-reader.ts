@@ -9,11 +9,17 @@ import { dumpSchema } from "./dump.ts";
 /** The longest schema that is read, in bytes: the service holds it whole. */
 const longestSchema = 8 * 1024 ** 2;
 
+export interface SchemaReaderPorts {
+  store: Store;
+  fleet: Pick<Fleet, "reading">;
+  copies: Pick<BranchCopies, "ensure">;
+}
+
 /** Reads the schema of a branch's database: from its running primary, or from a server that runs for this alone. */
 export class SchemaReader {
-  readonly #ports: { store: Store; fleet: Fleet; copies: BranchCopies };
+  readonly #ports: SchemaReaderPorts;
 
-  constructor(ports: { store: Store; fleet: Fleet; copies: BranchCopies }) {
+  constructor(ports: SchemaReaderPorts) {
     this.#ports = ports;
   }
 
@@ -33,6 +39,7 @@ export class SchemaReader {
           client.close();
         };
         gone?.addEventListener("abort", leave);
+        if (gone?.aborted) leave();
         try {
           return await dumpSchema(client);
         } finally {
