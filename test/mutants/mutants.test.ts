@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
 import { unneeded } from "./needed.ts";
-import { programs } from "./plan.ts";
+import { Coverage, programs } from "./plan.ts";
 import { summaryOf } from "./report.ts";
 import { mutated } from "./types.ts";
 
@@ -162,6 +162,24 @@ it("a test is needed while a mutant would be left with fewer than two tests that
   expect(unneeded(files, [by("a", "a", "b")])).toEqual(["f: c", "f: d"]);
 });
 const measured = { ms: 1, wallMs: 1, reached: [], calls: 1 };
+
+it("the tests of a source's room come before quicker ones, which may use up the time", () => {
+  const { mutants } = instrument("src/service/http/body.ts", "a();", 1);
+  const [mutant] = mutants;
+  if (mutant === undefined) throw new Error("the code has no mutant");
+  const of = (file: string, ms: number) => ({
+    file,
+    tests: [{ ...measured, index: 0, name: "one", ms, reached: [mutant.id] }],
+    atLoad: [],
+  });
+  const files = [
+    of("test/service/quick.test.ts", 30),
+    of("test/service/http.body.test.ts", 60),
+    of("test/service/http/body.test.ts", 50),
+  ];
+  const trials = new Coverage(mutants, files).trialsFor(mutant, 120);
+  expect(trials.map(({ file }) => file)).toEqual(["test/service/http/body.test.ts", "test/service/http.body.test.ts"]);
+});
 
 it("npm run mutants refuses flags that it does not know, and lists the mutants of a file", () => {
   const main = (...args: string[]) =>

@@ -1,4 +1,5 @@
 import { globSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Mutant } from "./instrument.ts";
 import type { Measured, TestId } from "./messages.ts";
 
@@ -120,8 +121,10 @@ export class Coverage {
 
   #ordered(file: string, trials: readonly Trial[]): Trial[] {
     const lately = this.#lately.get(file) ?? [];
-    // One that has caught others is worth more than one that is merely quick.
-    const cost = (trial: Trial) => (lately.includes(nameOf(trial)) ? trial.ms / 20 : trial.ms);
+    const room = dirname(file).replace(/^src/, "test");
+    // A test that has caught others, or is of the source's room, is worth more than one that is merely quick.
+    const worth = (trial: Trial) => (lately.includes(nameOf(trial)) ? 20 : isOf(room, trial) ? 10 : 1);
+    const cost = (trial: Trial) => trial.ms / worth(trial);
     return trials.toSorted((a, b) => cost(a) - cost(b));
   }
 }
@@ -135,6 +138,11 @@ export function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
 
 function nameOf({ file, index }: TestId): string {
   return `${file}#${index}`;
+}
+
+/** True of a test in the folder of a room, or whose name begins with the room's. */
+function isOf(room: string, { file }: TestId): boolean {
+  return file.startsWith(`${room}/`) || file.startsWith(`${room}.`);
 }
 
 function within(patienceMs: number, trials: readonly Trial[]): Trial[] {

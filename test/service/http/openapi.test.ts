@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { nothing } from "../../../src/service/http/check.ts";
-import type { Access, Route } from "../../../src/service/http/route.ts";
 import { bodyOf, callers, requestLine } from "../keys/cells.ts";
 import { project, Shop } from "../support/shop.ts";
 
@@ -38,15 +36,11 @@ const Document = z.object({
   components: z.object({ securitySchemes: z.unknown(), schemas: z.record(z.string(), Schema) }),
 });
 
-const { body: text = "" } = new Shop().core.call({ method: "GET", path: "/api/v2/openapi.json" });
-const document = Document.parse(JSON.parse(text));
-const { routes } = new Shop().core;
-
-function operationOf({ method, path }: Route): z.infer<typeof Operation> {
-  const operation = document.paths[path]?.[method.toLowerCase()];
-  if (!operation) throw new Error(`the document has no ${method} ${path}`);
-  return operation;
+function served(): { text: string; document: z.infer<typeof Document> } {
+  const { body: text = "" } = new Shop().core.call({ method: "GET", path: "/api/v2/openapi.json" });
+  return { text, document: Document.parse(JSON.parse(text)) };
 }
+const { routes } = new Shop().core;
 
 function typeOf(value: unknown): string {
   if (value === null) return "null";
@@ -55,13 +49,13 @@ function typeOf(value: unknown): string {
 
 /** The fields of an object that was answered, each with its type and what the document says: ! it is always there. */
 function fieldsOf(value: object, schema: Schema | undefined): string[] {
-  return Object.entries(value)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, field]) => {
-      const known = schema?.properties?.[name];
-      const mark = known === undefined ? "" : schema?.required?.includes(name) === true ? "!" : "?";
-      return `${name}${mark} ${typeOf(field)}`;
-    });
+  const missing = (schema?.required ?? []).filter((name) => !(name in value)).map((name) => `${name}! missing`);
+  const answered = Object.entries(value).map(([name, field]) => {
+    const known = schema?.properties?.[name];
+    const mark = known === undefined ? "" : schema?.required?.includes(name) === true ? "!" : "?";
+    return `${name}${mark} ${typeOf(field)}`;
+  });
+  return [...answered, ...missing].toSorted();
 }
 
 /** One line for each object of an answer. */
@@ -72,6 +66,35 @@ function linesOf(name: string, value: unknown, schema: Schema | undefined): stri
     linesOf(`${name}.${field}`, one, schema?.properties?.[field]),
   );
   return [`  ${name}: ${fieldsOf(value, schema).join(", ") || "no fields"}`, ...below];
+}
+
+/** One line for each object of a body, with what the document says of its fields. */
+function bodyLines(name: string, { properties = {}, required = [], items, ...rest }: Schema): string[] {
+  const own = `  ${name}: ${JSON.stringify(rest)}${required.length === 0 ? "" : ` needs ${required.toSorted().join(", ")}`}`;
+  const below = Object.entries(properties)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([field, schema]) => bodyLines(`${name}.${field}`, schema));
+  return [own, ...below, ...(items ? bodyLines(`${name}[]`, items) : [])];
+}
+
+/** What the document says of a call before it is made. */
+function callLines({ summary, description, parameters, requestBody, responses }: z.infer<typeof Operation>): string[] {
+  const { default: refused, ...answers } = responses;
+  const statuses = Object.entries(answers).map(
+    ([status, { description: words, content }]) => `${status} ${words}${content ? " JSON" : ""}`,
+  );
+  const { schema: error } = refused?.content?.["application/json"] ?? {};
+  return [
+    `  ${summary} ${description}`,
+    `  answers ${statuses.join(", ")}; ${refused?.description} ${JSON.stringify(error)}`,
+    ...parameters.map(
+      ({ name, in: place, required, schema }) =>
+        `  ${place} ${name}${required ? " (required)" : ""}: ${JSON.stringify(schema)}`,
+    ),
+    ...(requestBody
+      ? bodyLines(`body${requestBody.required ? " (required)" : ""}`, requestBody.content["application/json"].schema)
+      : []),
+  ];
 }
 
 /** A shop in which lists are not empty, and what can be deleted and recovered was. */
@@ -86,20 +109,27 @@ function lived(): Shop {
   return shop;
 }
 
-it("each route answers the fields, with the types, that answers.txt shows beside the document's", async () => {
+it("each route shows in the document, and answers, what answers.txt says", async () => {
+  const { document } = served();
   const lines = routes.flatMap((route) => {
     const shop = lived();
     const caller = "personal (administrator)";
     const answer = shop.send(callers[caller], requestLine(shop, route, caller, "own"), bodyOf(route, caller, "own"));
-    const response = operationOf(route).responses[answer.status];
-    const schema = response?.content?.["application/json"].schema;
+    const operation = document.paths[route.path]?.[route.method.toLowerCase()];
+    if (operation?.operationId !== route.operationId) throw new Error(`the document has no ${route.operationId}`);
+    const schema = operation.responses[answer.status]?.content?.["application/json"].schema;
     const body = z.union([z.array(z.unknown()), z.looseObject({})]).parse(answer.body);
-    return [`${route.method} ${route.path} ${answer.status}`, ...linesOf("answer", body, schema)];
+    return [
+      `${route.method} ${route.path} ${route.operationId} ${answer.status}`,
+      ...callLines(operation),
+      ...linesOf("answer", body, schema),
+    ];
   });
   await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("./answers.txt");
 });
 
 it("the document names the API, its root, its keys and its error", () => {
+  const { document, text } = served();
   expect([document.openapi, document.info, document.servers]).toEqual([
     "3.0.3",
     { title: "compute-operator service", version: "v2" },
@@ -116,52 +146,8 @@ it("the document names the API, its root, its keys and its error", () => {
   expect(text).not.toContain("$schema");
 });
 
-/** The callers of a route, in the document's words. */
-function words(access: Access): string {
-  switch (access.kind) {
-    case "open":
-      return "Needs no key.";
-    case "any-key":
-      return "Any valid key.";
-    case "personal-key":
-      return "A personal key.";
-    case "project":
-      return (
-        { admin: "A key with administrator's rights in the project.", member: "", viewer: "" }[access.right] ||
-        "Any key that reaches the project."
-      );
-    case "organization":
-      return `A personal key of ${access.right === "admin" ? "an administrator" : "a member"} of the organization${access.personalKey ? "." : ", or its own key."}`;
-  }
-}
-
-it.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-  "the document shows of %s who may call it, its parameters, its body and its answers",
-  (_, route) => {
-    const operation = operationOf(route);
-    expect(operation).toMatchObject({ operationId: route.operationId, summary: route.summary });
-    expect(operation.description).toBe(words(route.access));
-    const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, "path", true]);
-    const query = route.query instanceof z.ZodObject ? Object.entries(route.query.shape) : [];
-    expect(operation.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual([
-      ...path,
-      ...query.map(([name, one]) => [name, "query", !z.safeParse(one, undefined).success]),
-    ]);
-    expect(operation.requestBody !== undefined).toBe(route.body !== nothing);
-    expect(operation.requestBody?.required ?? false).toBe(
-      route.body !== nothing && !route.body.safeParse(undefined).success,
-    );
-    const { default: refused, ...answers } = operation.responses;
-    expect(refused?.description).toBe("Refused.");
-    expect(Object.keys(answers)).toEqual(Object.keys(route.answers));
-    for (const [status, schema] of Object.entries(route.answers)) {
-      expect(answers[status]?.description).toBe(schema ? "Done." : "Nothing to show.");
-      expect(answers[status]?.content !== undefined).toBe(schema !== undefined);
-    }
-  },
-);
-
 it("the document shows in a body the fields that are checked, those that are kept only, and no others", () => {
+  const { document } = served();
   const post = document.paths["/projects/{project_id}/endpoints"]?.["post"]?.requestBody?.content["application/json"];
   const endpoint = post?.schema.properties?.["endpoint"];
   expect([post?.schema.required, endpoint?.required]).toEqual([["endpoint"], ["branch_id", "type"]]);

@@ -52,7 +52,7 @@ export function tryCell(shop: Shop, { route, caller, target }: Cell): number {
 
 /** What calls cannot do without in their query. */
 const queries: Readonly<Record<string, string>> = {
-  getConnectionURI: "?database_name=neondb&role_name=neondb_owner",
+  getConnectionURI: "?database_name=neondb&role_name=neondb_owner&pooled=true",
   getProjectBranchSchema: "?db_name=neondb",
   getProjectBranchSchemaComparison: `?db_name=neondb&base_branch_id=${preview}`,
 };
