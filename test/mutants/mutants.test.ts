@@ -177,8 +177,20 @@ it("the tests of a source's room come before quicker ones, which may use up the 
     of("test/service/http.body.test.ts", 60),
     of("test/service/http/body.test.ts", 50),
   ];
-  const trials = new Coverage(mutants, files).trialsFor(mutant, 120);
-  expect(trials.map(({ file }) => file)).toEqual(["test/service/http/body.test.ts", "test/service/http.body.test.ts"]);
+  const coverage = new Coverage(mutants, files);
+  const room = ["test/service/http/body.test.ts", "test/service/http.body.test.ts"];
+  expect(coverage.trialsFor(mutant, 120).map(({ file }) => file)).toEqual(room);
+});
+
+it("a table that no test reaches while it runs is tried by the tests that are named after its file", () => {
+  const { mutants } = instrument("src/service/domain/regions.ts", "a();", 1);
+  const [mutant] = mutants;
+  if (mutant === undefined) throw new Error("the code has no mutant");
+  const of = (file: string) => ({ file, tests: [{ ...measured, index: 0, name: "one" }], atLoad: [mutant.id] });
+  const files = [of("test/service/domain/regions.test.ts"), of("test/service/domain/projects.test.ts")];
+  const coverage = new Coverage(mutants, files);
+  expect([coverage.isReachedAtLoad(mutant), coverage.trialsFor(mutant, 100)]).toEqual([true, []]);
+  expect(coverage.trialsForFile(mutant, 100)).toMatchObject([{ file: "test/service/domain/regions.test.ts" }]);
 });
 
 it("npm run mutants refuses flags that it does not know, and lists the mutants of a file", () => {

@@ -79,6 +79,7 @@ const limitOf = ({ wallMs }: Measured) => Math.round(4000 + 20 * wallMs);
 export class Coverage {
   readonly #byMutant = new Map<number, Trial[]>();
   readonly #byFile = new Map<string, Map<string, Trial>>();
+  readonly #all: Trial[] = [];
   readonly #atLoad = new Set<number>();
   /** Tests that caught another mutant of the same source lately. */
   readonly #lately = new Map<string, string[]>();
@@ -96,6 +97,7 @@ export class Coverage {
           const known = this.#byFile.get(source) ?? new Map<string, Trial>();
           this.#byFile.set(source, known.set(nameOf(trial), trial));
         }
+        this.#all.push(trial);
       }
     }
   }
@@ -109,9 +111,15 @@ export class Coverage {
     return within(patienceMs, this.#ordered(file, this.#byMutant.get(id) ?? []));
   }
 
-  /** The tests that reach anything of the mutant's file: what is reached at load has no tests of its own. */
+  /**
+   * The tests that reach anything of the mutant's file, and those that are named after it: code that runs while modules
+   * are loaded has no tests of its own, and a table runs no other.
+   */
   trialsForFile({ file }: Mutant, patienceMs: number): Trial[] {
-    return within(patienceMs, this.#ordered(file, [...(this.#byFile.get(file)?.values() ?? [])]));
+    const reaching = this.#byFile.get(file) ?? new Map<string, Trial>();
+    const own = file.replace(/^src/, "test").replace(/ts$/, "");
+    const named = this.#all.filter((trial) => trial.file.startsWith(own) && !reaching.has(nameOf(trial)));
+    return within(patienceMs, this.#ordered(file, [...reaching.values(), ...named]));
   }
 
   caught({ file }: Mutant, by: TestId): void {

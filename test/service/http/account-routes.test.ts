@@ -1,0 +1,103 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { keys, project, Shop } from "../support/shop.ts";
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop();
+});
+
+const fromShop = "POST /organizations/org-shop/projects/transfer";
+const ownerOf = (id: string) => shop.core.context.store.projects.get(id)?.owner;
+const toOther = (...project_ids: string[]) => ({ destination_org_id: "org-other", project_ids });
+
+/** Makes Ana a member of the organization to which projects go. */
+function joinOther(role: "member" | "viewer"): void {
+  shop.send(undefined, "PUT /_admin/organizations/org-other/members/acc-ana", { role });
+}
+
+describe("a transfer of projects", () => {
+  it("moves those of the organization to the other one, and is answered an empty object", () => {
+    joinOther("member");
+    expect(shop.ana(fromShop, toOther(project, "shop-two")).status).toBe(200);
+    const other = { kind: "organization", id: "org-other" };
+    expect([ownerOf(project), ownerOf("shop-two")]).toEqual([other, other]);
+    expect(shop.send(keys.other, "GET /projects").body["projects"]).toMatchObject([
+      { id: project },
+      { id: "shop-two" },
+    ]);
+  });
+
+  it.each(["ana-own", "eve-own", "none"])("moves none where one is not the organization's: %s", (foreign) => {
+    joinOther("member");
+    shop.send(undefined, "PUT /_admin/projects/eve-own/owner", { owner: "org-other" });
+    const before = ["ana-own", "eve-own", project].map(ownerOf);
+    const answer = shop.ana(fromShop, toOther(project, foreign));
+    expect([answer.status, answer.body["message"]]).toEqual([404, `project ${foreign} not found`]);
+    expect(["ana-own", "eve-own", project].map(ownerOf)).toEqual(before);
+  });
+
+  it.each([project, "bob-own", "none"])("of an account moves none that is not the account's: %s", (foreign) => {
+    const body = { destination_org_id: "org-shop", project_ids: ["ana-own", foreign] };
+    const answer = shop.ana("POST /users/me/projects/transfer", body);
+    expect([answer.status, answer.body["message"]]).toEqual([404, `project ${foreign} not found`]);
+    expect(ownerOf("ana-own")).toEqual({ kind: "account", id: "acc-ana" });
+  });
+
+  it("needs a right to change in the other organization, and is not told of one that it does not know", () => {
+    expect(shop.ana(fromShop, toOther(project))).toMatchObject({
+      status: 404,
+      body: { message: "destination organization not found" },
+    });
+    joinOther("viewer");
+    expect(shop.ana(fromShop, toOther(project))).toMatchObject({
+      status: 403,
+      body: { message: "this call needs an editor of organization org-other" },
+    });
+    expect(ownerOf(project)).toEqual({ kind: "organization", id: "org-shop" });
+  });
+});
+
+it.each([
+  ["POST", "/organizations/org-shop/projects/transfer", { destination_org_id: "org-shop", project_ids: [project] }],
+  ["POST", "/users/me/projects/transfer", { destination_org_id: "org-shop", project_ids: ["ana-own"] }],
+])("a client that parses the answer of %s %s finds an empty object", (method, path, body) => {
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  const reply = shop.core.call({ method, path: `/api/v2${path}`, headers, body: JSON.stringify(body) });
+  expect([reply.status, reply.body]).toEqual([200, "{}"]);
+});
+
+it.each([
+  [keys.ana, "scale", 0, "UNKNOWN"],
+  [keys.bob, "free", 2, "free_v3"],
+])("an account shows the limits of its plan: key %s, plan %s", (key, plan, largest, subscription) => {
+  shop.time.pass(864_000_000);
+  expect(shop.send(key, "GET /users/me").body).toMatchObject({
+    plan,
+    max_autoscaling_limit: largest,
+    billing_account: {
+      subscription_type: subscription,
+      plan_details: { name: plan },
+      quota_reset_at_last: "2026-01-01T00:00:00.000Z",
+    },
+  });
+});
+
+it.each([
+  ["ana", ["org-shop"]],
+  ["eve", ["org-other"]],
+  ["shop", ["org-shop"]],
+  ["scoped", ["org-shop"]],
+  ["other", ["org-other"]],
+] as const)("the key %s shows the organizations that it reaches, and no others", (name, ids) => {
+  const { organizations } = shop.send(keys[name], "GET /users/me/organizations").body;
+  expect(organizations).toMatchObject(ids.map((id) => ({ id })));
+  expect(organizations).toHaveLength(ids.length);
+});
+
+it.each([
+  ["ana", "acc-ana", "api_key_user"],
+  ["shop", "org-shop", "api_key_org"],
+  ["scoped", "org-shop", "api_key_org"],
+] as const)("the key %s says for whom it speaks", (name, account_id, auth_method) => {
+  expect(shop.send(keys[name], "GET /auth").body).toEqual({ account_id, auth_method });
+});
