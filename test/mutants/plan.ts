@@ -127,7 +127,7 @@ export class Coverage {
     this.#lately.set(file, [nameOf(by), ...lately.filter((name) => name !== nameOf(by))].slice(0, 8));
   }
 
-  /** Quick ones first; one of the source's room, or that caught others, counts as quicker, a file's second as slower. */
+  /** Quick ones first. A test of the source's room counts as quicker, and each further test of a file as slower. */
   #ordered(file: string, trials: readonly Trial[]): Trial[] {
     const lately = this.#lately.get(file) ?? [];
     const room = dirname(file).replace(/^src/, "test");

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { BranchDetails } from "../../../src/service/store/details.ts";
 import { main, preview, project, Shop } from "../support/shop.ts";
@@ -87,4 +87,52 @@ it("a list of branches shows of each what its own call shows, also of deleted on
   expect(list().branches.map(({ id }) => id)).not.toContain(gone);
   for (const branch of shown) expect(branch).toEqual(shop.ana(`GET ${path}/${branch.id}`).body["branch"]);
   expect(shown.find(({ id }) => id === preview)?.cpu_used_sec).toBeGreaterThan(190);
+});
+
+describe("a list of branches", () => {
+  const named = (query: string) => list(query).branches.map(({ name }) => name);
+
+  beforeEach(() => {
+    shop.time.pass(1000);
+    shop.ana(`POST ${path}`, { branch: { name: "later" } });
+    shop.finishOperations();
+    shop.ana(`PATCH ${path}/${preview}`, { branch: { name: "renamed" } });
+  });
+
+  it.each([
+    ["created_at", "asc", ["main", "renamed", "staging", "later"]],
+    ["created_at", "desc", ["later", "staging", "renamed", "main"]],
+    ["updated_at", "asc", ["main", "staging", "later", "renamed"]],
+    ["updated_at", "desc", ["renamed", "later", "staging", "main"]],
+  ])("is in the order of %s, %s", (by, order, names) => {
+    expect(named(`?sort_by=${by}&sort_order=${order}`)).toEqual(names);
+  });
+
+  it("begins with what changed last, and says its order", () => {
+    expect(named("")).toEqual(["renamed", "later", "staging", "main"]);
+    expect(shop.ana(`GET ${path}`).body["pagination"]).toEqual({ sort_by: "updated_at", sort_order: "desc" });
+    expect(shop.ana(`GET ${path}?sort_by=size`).status).toBe(400);
+  });
+
+  it("and their number hold deleted branches only where they are asked for", () => {
+    shop.ana(`DELETE ${path}/${preview}`);
+    shop.finishOperations();
+    expect(named("?sort_by=name&sort_order=asc")).toEqual(["later", "main", "staging"]);
+    expect(named("?sort_by=name&sort_order=asc&include_deleted=true")).toEqual(["later", "main", "renamed", "staging"]);
+    expect(shop.ana(`GET ${path}/count`).body).toEqual({ count: 3 });
+  });
+
+  it.each([
+    ["LATER", 1],
+    ["br-aged", 1],
+    ["nothing", 0],
+    ["x".repeat(256), 0],
+  ])("and their number are those that %s finds, by name or id", (search, count) => {
+    expect(named(`?search=${search}`)).toHaveLength(count);
+    expect(shop.ana(`GET ${path}/count?search=${search}`).body).toEqual({ count });
+  });
+
+  it.each([path, `${path}/count`])("is searched for no more than 256 characters: %s", (call) => {
+    expect(shop.ana(`GET ${call}?search=${"x".repeat(257)}`).status).toBe(400);
+  });
 });

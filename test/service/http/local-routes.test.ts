@@ -78,6 +78,39 @@ it("a call that controls the service carries the request id of its client, as ev
   expect(reply).toMatchObject({ status: 204, headers: { "x-request-id": "mine-1" } });
 });
 
+it.each([
+  [
+    "PUT",
+    "/_admin/organizations/org-shop/members/acc-eve",
+    { role: "viewer" },
+    200,
+    { organization: "org-shop", account: "acc-eve", role: "viewer" },
+  ],
+  ["DELETE", "/_admin/organizations/org-shop/members/acc-bob", undefined, 204, {}],
+  ["PUT", "/_admin/projects/ana-own/owner", { owner: "org-shop" }, 200, { project: "ana-own", owner: "org-shop" }],
+  ["PUT", "/_admin/projects/ana-own/owner", { owner: "acc-bob" }, 200, { project: "ana-own", owner: "acc-bob" }],
+])("administration by %s %s answers what it made of whom", (method, path, body, status, answered) => {
+  const answer = shop.send(undefined, `${method} ${path}`, body);
+  expect([answer.status, answer.body]).toEqual([status, answered]);
+});
+
+it.each([
+  ["PUT", "/_admin/organizations/org-shop/members/acc-eve", { role: "owner" }],
+  ["PUT", "/_admin/organizations/org-shop/members/acc-eve", { role: "viewer", more: 1 }],
+  ["PUT", "/_admin/projects/ana-own/owner", { owner: "" }],
+  ["PUT", "/_admin/projects/ana-own/owner", { owner: "x".repeat(61) }],
+  ["POST", `/_connect/${primary}?seconds=604801`, undefined],
+  ["POST", `/_connect/${primary}?seconds=-1`, undefined],
+  ["POST", `/_connect/${primary}?seconds=0.0001`, undefined],
+])("administration by %s %s with %j is refused", (method, path, body) => {
+  expect(shop.send(undefined, `${method} ${path}`, body).status).toBe(400);
+});
+
+it("a client connects for at most a week, by the millisecond", () => {
+  const status = (seconds: string) => shop.send(undefined, `POST /_connect/${primary}?seconds=${seconds}`).status;
+  expect([status("604800"), status("0.001")]).toEqual([200, 200]);
+});
+
 describe.each(calls)("$method $path", (call) => {
   it.each(spellings.map((spell) => [spell(call.path)]))("a local call has no other spelling, such as %s", (path) => {
     const before = shop.get(primary);

@@ -46,3 +46,30 @@ it("a second and a minute pass as much sooner as timers run faster", () => {
   for (const early of [admit(route, 99), admit(all, 5999), send(99)]) expect(early).toThrow("rate limit exceeded");
   for (const late of [admit(route, 100), admit(all, 6000), send(100)]) expect(late).not.toThrow();
 });
+
+it("each request stops counting when its own second or minute is over", () => {
+  const limiter = new RateLimiter({ perMinute: 6, perSecondAndRoute: 2 }, 1);
+  const send = (at: number): boolean => {
+    const refused = limiter.refuses({ limitedAs: "acc-ana" }, projects, at);
+    if (!refused) limiter.admit({ limitedAs: "acc-ana" }, projects, at);
+    return !refused;
+  };
+  const times = [0, 999, 999, 1000, 1998, 1999, 2000, 3000, 60_000, 60_998, 60_999, 61_000, 61_500];
+  const admitted = times.filter(send);
+  // Two in each second, and from the sixth on one whenever one of the minute before stops counting.
+  expect(admitted).toEqual([0, 999, 1000, 1999, 2000, 3000, 60_000, 60_999, 61_000]);
+});
+
+it.each([
+  [0, "60"],
+  [1, "60"],
+  [59_000, "1"],
+  [59_001, "1"],
+])("a refused client is told how long to wait, in whole seconds: %s ms after the first request", (at, seconds) => {
+  const limiter = new RateLimiter({ perMinute: 1, perSecondAndRoute: 1 }, 1);
+  limiter.admit({ limitedAs: "acc-ana" }, projects, 0);
+  const headers = { "retry-after": seconds };
+  expect(() => limiter.admit({ limitedAs: "acc-ana" }, projects, at)).toThrow(
+    expect.objectContaining({ status: 429, headers }),
+  );
+});

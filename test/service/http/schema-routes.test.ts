@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { main, preview, project, Shop } from "../support/shop.ts";
+import { keys, main, preview, project, Shop } from "../support/shop.ts";
 
 const shop = new Shop();
 const ask = (branch: string, call: string) => shop.ana(`GET /projects/${project}/branches/${branch}/${call}`);
@@ -10,10 +10,40 @@ it("gives the schemas of the model's databases, which have no tables and do not 
   expect(ask(preview, `compare_schema?db_name=neondb&base_branch_id=${main}`).body).toEqual({ diff: "" });
 });
 
+it.each([
+  ["known at once", (schema: string) => schema],
+  ["read from servers", (schema: string) => Promise.resolve(schema)],
+  ["known of one alone", (schema: string) => (schema === `of ${main}` ? schema : Promise.resolve(schema))],
+])("the base is compared with the branch, in that order, where schemas are %s", async (_, read) => {
+  const reading = new Shop();
+  const { catalog } = reading.core.context;
+  catalog.schema = (branchId) => read(`of ${branchId}`);
+  catalog.compared = ({ name, before, after }) => read(`${name}: ${before}, ${after}`);
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  const ask = async (path: string, query: Record<string, string>) => {
+    const call = { method: "GET", path: `/api/v2/projects/${project}/branches/${path}`, query, headers };
+    const exchange = reading.core.exchange(call);
+    if (exchange.kind !== "answer") throw new Error(`a schema is answered with ${exchange.kind}`);
+    const { body = "" } = (await exchange.reply.later) ?? exchange.reply;
+    return JSON.parse(body);
+  };
+  const query = { db_name: "neondb" };
+  expect(await ask(`${preview}/schema`, query)).toEqual({ sql: `of ${preview}` });
+  const diff = `neondb: of ${main}, of ${preview}`;
+  expect(await ask(`${preview}/compare_schema`, query)).toEqual({ diff });
+  expect(await ask(`${main}/compare_schema`, { ...query, base_branch_id: preview })).toEqual({
+    diff: `neondb: of ${preview}, of ${main}`,
+  });
+});
+
 test.each([
   [main, "schema?db_name=none", 404, "database not found"],
   [main, "schema", 400, /db_name/],
   [main, "schema?db_name=neondb&lsn=0/1&timestamp=2026-01-01T00:00:00Z", 400, /not at both/],
+  [preview, "compare_schema?db_name=neondb&lsn=0/1&timestamp=2026-01-01T00:00:00Z", 400, /not at both/],
+  [preview, "compare_schema?db_name=neondb&base_lsn=0/1&base_timestamp=2026-01-01T00:00:00Z", 400, /not at both/],
+  [preview, "compare_schema?db_name=none", 404, "database not found"],
+  [main, "schema?db_name=neondb&format=json", 400, /format/],
   [main, "compare_schema?db_name=neondb", 400, "base_branch_id is needed for a branch without a parent"],
   [preview, "compare_schema?db_name=neondb&base_branch_id=br-none", 404, "base branch not found"],
 ])("refuses on %s: %s", (branch, call, status, message) => {
