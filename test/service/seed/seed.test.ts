@@ -1,0 +1,269 @@
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { BranchAnswer } from "../../../src/api/branch.ts";
+import { parseSeed } from "../../../src/service/seed/file.ts";
+import { type SeedInput, TestService } from "../support/service.ts";
+
+/** Every field that a seed may have, in an order that is not that of the references in it. */
+const full = {
+  accounts: [
+    { id: "acc-a", email: "a@example.com", name: "Ada", plan: "scale", apiKeys: [{ name: "laptop", key: "a-key" }] },
+    {
+      id: "acc-b",
+      email: "b@example.com",
+      apiKeys: [
+        { name: "phone", key: "b-key" },
+        { name: "desk", key: "b2-key" },
+      ],
+    },
+  ],
+  organizations: [
+    {
+      id: "org-a",
+      name: "A company",
+      plan: "scale",
+      members: [
+        { account: "acc-b", role: "viewer" },
+        { account: "acc-a", role: "admin" },
+      ],
+      apiKeys: [
+        { name: "ci", key: "org-key" },
+        { name: "one", key: "scoped-key", projectID: "pro-full" },
+      ],
+    },
+    { id: "org-b", members: [{ account: "acc-b", role: "admin" }] },
+  ],
+  projects: [
+    {
+      id: "pro-full",
+      name: "all of it",
+      owner: "org-a",
+      regionID: "aws-eu-central-1",
+      pgVersion: 16,
+      branches: [
+        { id: "br-side", name: "side", protected: true, databases: [{ name: "extra", owner: "app" }] },
+        { id: "br-main", name: "trunk", default: true, roles: ["app"], databases: [{ name: "shop" }] },
+        { id: "br-bare" },
+      ],
+      endpoints: [
+        { id: "ep-main", branchID: "br-main", type: "read_write", autoscaling_limit_max_cu: 2, name: "first" },
+        { branchID: "br-main", type: "read_only", disabled: true, suspend_timeout_seconds: 60 },
+      ],
+    },
+    { id: "pro-bare", owner: "acc-b" },
+    { id: "pro-none", owner: "org-a", endpoints: [] },
+  ],
+} satisfies SeedInput;
+
+const planted = () => new TestService().applySeed(full);
+
+describe("a seed", () => {
+  it("makes accounts, organizations and members as it names them, and gives what it leaves out", () => {
+    const service = planted();
+    const me = (key: string) => service.send(key, "GET /users/me").body;
+    expect(me("a-key")).toMatchObject({ id: "acc-a", email: "a@example.com", name: "Ada", plan: "scale" });
+    expect(me("b-key")).toMatchObject({ id: "acc-b", email: "b@example.com", name: "b@example.com", plan: "free" });
+    const organization = (key: string, id: string) => service.send(key, `GET /organizations/${id}`).body;
+    expect(organization("a-key", "org-a")).toMatchObject({ name: "A company", plan: "scale" });
+    expect(organization("b-key", "org-b")).toMatchObject({ name: "org-b", plan: "free" });
+    const { members } = service.send("a-key", "GET /organizations/org-a/members?sort_by=email&sort_order=asc").body;
+    expect(members).toMatchObject([
+      { user: { email: "a@example.com" }, member: { role: "admin" } },
+      { user: { email: "b@example.com" }, member: { role: "viewer" } },
+    ]);
+  });
+
+  it("makes keys of accounts, of organizations and for one project, each with its name and reach", () => {
+    const service = planted();
+    const names = (key: string, path: string) =>
+      Object.values(service.send(key, `GET ${path}`).body).map((one) => Object(one).name);
+    expect(names("b2-key", "/api_keys")).toEqual(["phone", "desk"]);
+    expect(names("org-key", "/organizations/org-a/api_keys")).toEqual(["ci", "one"]);
+    const status = (id: string) => service.send("scoped-key", `GET /projects/${id}`).status;
+    expect([status("pro-full"), status("pro-none")]).toEqual([200, 404]);
+  });
+
+  it("makes projects as it names them, and gives what it leaves out", () => {
+    const service = planted();
+    const show = (id: string, key = "a-key") => service.send(key, `GET /projects/${id}`).body["project"];
+    expect(show("pro-full")).toMatchObject({ name: "all of it", region_id: "aws-eu-central-1", pg_version: 16 });
+    expect(show("pro-full")).toMatchObject({ org_id: "org-a" });
+    expect(show("pro-bare", "b-key")).toMatchObject({ name: "pro-bare", region_id: "aws-us-east-2", pg_version: 17 });
+  });
+
+  it("makes branches of the default one, each with its own roles and databases beside those of the default one", () => {
+    const service = planted();
+    const branch = (id: string) =>
+      BranchAnswer.parse(service.send("a-key", `GET /projects/pro-full/branches/${id}`).body).branch;
+    const side = { name: "side", parent_id: "br-main", default: false, protected: true, current_state: "ready" };
+    expect(branch("br-side")).toMatchObject(side);
+    expect(branch("br-main")).toMatchObject({ name: "trunk", default: true, protected: false });
+    expect(branch("br-main")["parent_id"]).toBeUndefined();
+    expect(branch("br-bare")).toMatchObject({ name: "br-bare", parent_id: "br-main", protected: false });
+    const { catalog } = service.core.context;
+    const shown = (id: string) => [
+      ...catalog.roles(id).map(({ name, login }) => `${name}${login ? "" : " without login"}`),
+      ...catalog.databases(id).map(({ name, ownerName }) => `${name} of ${ownerName}`),
+    ];
+    const main = ["app", "neondb_owner", "neondb of neondb_owner", "shop of neondb_owner"];
+    expect(shown("br-main").toSorted()).toEqual(main.toSorted());
+    expect(shown("br-bare").toSorted()).toEqual(main.toSorted());
+    expect(shown("br-side").toSorted()).toEqual([...main, "extra of app"].toSorted());
+  });
+
+  it("makes the computes that it names, idle and without operations, or the primary one, or none", () => {
+    const service = planted();
+    const endpoints = (id: string, key = "a-key") =>
+      service.send(key, `GET /projects/${id}/endpoints`).body["endpoints"];
+    const first = {
+      id: "ep-main",
+      branch_id: "br-main",
+      type: "read_write",
+      autoscaling_limit_max_cu: 2,
+      name: "first",
+    };
+    const second = { branch_id: "br-main", type: "read_only", disabled: true, suspend_timeout_seconds: 60 };
+    const state = { current_state: "idle", region_id: "aws-eu-central-1" };
+    expect(endpoints("pro-full")).toMatchObject([
+      { ...first, ...state },
+      { ...second, ...state },
+    ]);
+    expect(endpoints("pro-none")).toEqual([]);
+    const [only] = [endpoints("pro-bare", "b-key")].flat();
+    expect(only).toMatchObject({
+      type: "read_write",
+      disabled: false,
+      current_state: "idle",
+      region_id: "aws-us-east-2",
+    });
+    expect(service.send("b-key", "GET /projects/pro-bare/branches").body["branches"]).toMatchObject([
+      { id: Object(only).branch_id, name: "main", default: true, protected: false },
+    ]);
+    expect(service.send("a-key", "GET /projects/pro-full/operations").body["operations"]).toEqual([]);
+  });
+
+  it("given again at a later start changes nothing of what clients have changed since", () => {
+    const service = planted();
+    service.send("a-key", "PATCH /projects/pro-full", { project: { name: "renamed" } });
+    service.send("b-key", "DELETE /projects/pro-bare/endpoints/none");
+    service.send(undefined, "DELETE /_admin/organizations/org-a/members/acc-b");
+    const [first] = Object.values(service.send("a-key", "GET /api_keys").body);
+    service.send("a-key", `DELETE /api_keys/${Object(first).id}`);
+    const dump = () =>
+      [
+        "accounts",
+        "organizations",
+        "members",
+        "api_keys",
+        "projects",
+        "branches",
+        "roles",
+        "databases",
+        "endpoints",
+      ].map((table) => service.database.all(`SELECT * FROM ${table}`));
+    const before = dump();
+    service.time.pass(86_400_000);
+    service.applySeed(full);
+    expect(dump()).toEqual(before);
+    expect(service.send("a-key", "GET /users/me").status).toBe(401);
+  });
+});
+
+const account = { id: "acc-a", email: "a@example.com", plan: "scale" as const };
+const branches = [{ id: "br-a", default: true }];
+const project = { id: "pro-a", owner: "acc-a", branches };
+const primary = { branchID: "br-a", type: "read_write" as const };
+
+it.each<[string, SeedInput]>([
+  ["organization org-a names account acc-z, which does not exist", { organizations: [organizationOf("acc-z")] }],
+  [
+    "key one of organization org-a names project pro-z, which does not exist",
+    {
+      accounts: [account],
+      organizations: [{ ...organizationOf("acc-a"), apiKeys: [{ name: "one", key: "k", projectID: "pro-z" }] }],
+    },
+  ],
+  ["project pro-a, owner: account or organization acc-a not found", { projects: [project] }],
+  [
+    "branch id br-a stands twice",
+    { accounts: [account], projects: [project, { id: "pro-b", owner: "acc-a", branches }] },
+  ],
+  [
+    "database d of branch br-a names owner app, which is no role of that branch",
+    {
+      accounts: [account],
+      projects: [{ ...project, branches: [{ id: "br-a", databases: [{ name: "d", owner: "app" }] }] }],
+    },
+  ],
+  [
+    "a compute of project pro-a names branch br-z, which is not in that project",
+    { accounts: [account], projects: [{ ...project, endpoints: [{ ...primary, branchID: "br-z" }] }] },
+  ],
+  [
+    "branch br-a has two read_write computes: it can have one",
+    { accounts: [account], projects: [{ ...project, endpoints: [primary, primary] }] },
+  ],
+  [
+    "compute id ep-a is that of another project's",
+    {
+      accounts: [account],
+      projects: [
+        { ...project, endpoints: [{ ...primary, id: "ep-a" }] },
+        {
+          id: "pro-b",
+          owner: "acc-a",
+          branches: [{ id: "br-b" }],
+          endpoints: [{ id: "ep-a", branchID: "br-b", type: "read_write" }],
+        },
+      ],
+    },
+  ],
+])("a seed is refused as a whole: %s", (message, seed) => {
+  const service = new TestService();
+  expect(() => service.applySeed(seed)).toThrow(message);
+  expect(service.database.all("SELECT * FROM accounts")).toEqual([]);
+});
+
+function organizationOf(id: string) {
+  return { id: "org-a", members: [{ account: id, role: "admin" as const }] };
+}
+
+it.each<[string, unknown]>([
+  [
+    "two accounts or organizations have the id same",
+    {
+      accounts: [{ id: "same", email: "a@example.com" }],
+      organizations: [{ id: "same", members: [{ account: "same", role: "admin" }] }],
+    },
+  ],
+  [
+    "the API keys a and b are the same",
+    {
+      accounts: [{ ...account, apiKeys: [{ name: "a", key: "k" }] }],
+      organizations: [{ ...organizationOf("acc-a"), apiKeys: [{ name: "b", key: "k" }] }],
+    },
+  ],
+  ["accounts.0.email", { accounts: [{ id: "acc-a", email: "nobody" }] }],
+  ["accounts.0.plan", { accounts: [{ ...account, plan: "golden" }] }],
+  ["accounts.0.name", { accounts: [{ ...account, name: "x".repeat(257) }] }],
+  ["accounts.0.apiKeys.0.key", { accounts: [{ ...account, apiKeys: [{ name: "a", key: "two words" }] }] }],
+  ["accounts.0.apiKeys.0.key", { accounts: [{ ...account, apiKeys: [{ name: "a", key: "k".repeat(201) }] }] }],
+  ["accounts.0.apiKeys.0.name", { accounts: [{ ...account, apiKeys: [{ name: "x".repeat(65), key: "k" }] }] }],
+  ["organizations.0.members", { organizations: [{ id: "org-a", members: [] }] }],
+  ["organizations.0.members.0.role", { organizations: [{ id: "org-a", members: [{ account: "a", role: "boss" }] }] }],
+  ["projects.0.branches", { projects: [{ ...project, branches: [] }] }],
+  ["projects.0.branches.0.id", { projects: [{ ...project, branches: [{ id: "main" }] }] }],
+  ["projects.0.branches.0.roles.0", { projects: [{ ...project, branches: [{ roles: [""] }] }] }],
+  ["projects.0.pgVersion", { projects: [{ ...project, pgVersion: 9 }] }],
+  ["projects.0.regionID", { projects: [{ ...project, regionID: "eu" }] }],
+  ["projects.0.endpoints.0.id", { projects: [{ ...project, endpoints: [{ ...primary, id: "compute" }] }] }],
+  ["projects.0.endpoints.0.type", { projects: [{ ...project, endpoints: [{ branchID: "br-a" }] }] }],
+  [
+    'projects.0.branches.0: unknown "colour": allowed here are databases, default, id, name, protected, roles',
+    {
+      projects: [{ ...project, branches: [{ colour: "red" }] }],
+    },
+  ],
+])("a seed that is wrong names the place: %s", (message, seed) => {
+  expect(() => parseSeed(stringify(seed), "seed.yaml")).toThrow(message);
+});
