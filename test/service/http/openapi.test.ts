@@ -42,18 +42,20 @@ function served(): { text: string; document: z.infer<typeof Document> } {
 }
 const { routes } = new Shop().core;
 
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "array" : typeof value;
+/** A value; its type where it has lines of its own, and for a text that holds an id, a time or a secret. */
+function shownOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (value !== null && typeof value === "object") return "object";
+  return typeof value === "string" && (/\d/.test(value) || value.length > 40) ? "string" : JSON.stringify(value);
 }
 
-/** The fields of an object that was answered, each with its type and what the document says: ! it is always there. */
+/** The fields of an object that was answered, each with its value and what the document says: ! it is always there. */
 function fieldsOf(value: object, schema: Schema | undefined): string[] {
   const missing = (schema?.required ?? []).filter((name) => !(name in value)).map((name) => `${name}! missing`);
   const answered = Object.entries(value).map(([name, field]) => {
     const known = schema?.properties?.[name];
     const mark = known === undefined ? "" : schema?.required?.includes(name) === true ? "!" : "?";
-    return `${name}${mark} ${typeOf(field)}`;
+    return `${name}${mark} ${shownOf(field)}`;
   });
   return [...answered, ...missing].toSorted();
 }

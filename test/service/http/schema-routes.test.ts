@@ -20,7 +20,7 @@ it.each([
   catalog.schema = (branchId) => read(`of ${branchId}`);
   catalog.compared = ({ name, before, after }) => read(`${name}: ${before}, ${after}`);
   const headers = { authorization: `Bearer ${keys.ana}` };
-  const ask = async (path: string, query: Record<string, string>) => {
+  const answerTo = async (path: string, query: Record<string, string>) => {
     const call = { method: "GET", path: `/api/v2/projects/${project}/branches/${path}`, query, headers };
     const exchange = reading.core.exchange(call);
     if (exchange.kind !== "answer") throw new Error(`a schema is answered with ${exchange.kind}`);
@@ -28,10 +28,10 @@ it.each([
     return JSON.parse(body);
   };
   const query = { db_name: "neondb" };
-  expect(await ask(`${preview}/schema`, query)).toEqual({ sql: `of ${preview}` });
+  expect(await answerTo(`${preview}/schema`, query)).toEqual({ sql: `of ${preview}` });
   const diff = `neondb: of ${main}, of ${preview}`;
-  expect(await ask(`${preview}/compare_schema`, query)).toEqual({ diff });
-  expect(await ask(`${main}/compare_schema`, { ...query, base_branch_id: preview })).toEqual({
+  expect(await answerTo(`${preview}/compare_schema`, query)).toEqual({ diff });
+  expect(await answerTo(`${main}/compare_schema`, { ...query, base_branch_id: preview })).toEqual({
     diff: `neondb: of ${preview}, of ${main}`,
   });
 });
