@@ -36,11 +36,10 @@ export function insertBranch(
   const chain = new CreationChain(context, project.id, id, at);
   chain.createBranch(wanted.parentId === undefined ? "create_timeline" : "create_branch");
   const created = endpoints.map((endpoint) => {
-    const started = { ...newEndpoint(context, project, { ...endpoint, branch_id: id }, at) };
-    if (started.disabled) started.currentState = "idle";
-    else started.pendingState = "active";
+    const made = newEndpoint(context, project, { ...endpoint, branch_id: id }, at);
+    const started = { ...made, pendingState: "active" } as const;
     context.store.endpoints.insert(started);
-    if (!started.disabled) chain.start(started);
+    chain.start(started);
     return started;
   });
   const branch = context.store.branches.get(project.id, id);

@@ -128,7 +128,7 @@ export const BranchCreateBody = z.object({
   endpoints: z
     .array(
       z.object({
-        ...EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true }).shape,
+        ...EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true, disabled: true }).shape,
         provisioner,
         settings,
       }),

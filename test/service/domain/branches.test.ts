@@ -40,6 +40,35 @@ describe("creating a branch", () => {
     expect(made({ parent_lsn: "0/1E19478" })).toMatchObject({ parent_id: main, parent_lsn: "0/1E19478" });
   });
 
+  it("a branch is refused two computes that would both write to it, and none that is disabled", () => {
+    const create = (...endpoints: object[]) => shop.ana(`POST ${base}`, { endpoints });
+    const writer = { type: "read_write" };
+    expect(messageOf(create(writer, writer))).toEqual([409, "read_write endpoint already exists"]);
+    const refused = [400, 'invalid request body: endpoints.0: Unrecognized key: "disabled"'];
+    expect(messageOf(create({ ...writer, disabled: true }))).toEqual(refused);
+    const answer = create(writer, { type: "read_only", provisioner: "" });
+    const started = { disabled: false, current_state: "init", pending_state: "active" };
+    expect([answer.status, answer.body["endpoints"]]).toMatchObject([
+      201,
+      [
+        { type: "read_write", ...started },
+        { type: "read_only", provisioner: "k8s-neonvm", ...started },
+      ],
+    ]);
+    expect(answer.body["operations"]).toMatchObject([
+      { action: "create_branch" },
+      { action: "start_compute" },
+      { action: "start_compute" },
+    ]);
+  });
+
+  it("takes an end with any offset from UTC, in whole seconds", () => {
+    expect(made({ expires_at: "2026-01-02T05:30:00.999+05:30" })).toMatchObject({
+      expires_at: "2026-01-02T00:00:00Z",
+      ttl_interval_seconds: 86_400,
+    });
+  });
+
   it("takes times with any offset from UTC", () => {
     expect(made({ parent_timestamp: "2026-01-01T05:30:00+05:30" })).toMatchObject({
       parent_timestamp: "2026-01-01T00:00:00.000Z",
@@ -176,6 +205,14 @@ describe("changing a branch", () => {
       409,
       'branch already exists; branch_name:"staging"',
     ]);
+  });
+
+  it("waits for the operations of the project", () => {
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(423);
+    expect(branch(preview).name).toBe("preview");
+    shop.finishOperations();
+    expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(200);
   });
 
   it("deletes it once, and answers 204 where there is none", () => {

@@ -220,6 +220,32 @@ it("a change of roles or databases waits for the operations of the project", () 
   expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner", "app"]);
 });
 
+it("a change of roles or databases waits for the project's operations on a branch without a compute, too", () => {
+  const own = `/projects/${project}/branches/${preview}`;
+  changed(`POST ${own}/roles`, { role: { name: "app" } });
+  changed(`POST ${own}/databases`, { database: { name: "shop", owner_name: "neondb_owner" } });
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  const statuses = [
+    shop.ana(`POST ${own}/roles`, { role: { name: "other" } }),
+    shop.ana(`DELETE ${own}/roles/app`),
+    shop.ana(`POST ${own}/roles/app/reset_password`),
+    shop.ana(`POST ${own}/databases`, { database: { name: "store", owner_name: "neondb_owner" } }),
+    shop.ana(`PATCH ${own}/databases/shop`, { database: { name: "store" } }),
+    shop.ana(`DELETE ${own}/databases/shop`),
+  ].map(({ status }) => status);
+  expect(statuses).toEqual([423, 423, 423, 423, 423, 423]);
+});
+
+it("a database that is changed to what it is is answered at once, and nothing is done for it", () => {
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  const before = shop.ana(`GET ${databases}/neondb`).body["database"];
+  for (const database of [{}, { name: "neondb" }, { owner_name: "neondb_owner" }]) {
+    const { status, body } = shop.ana(`PATCH ${databases}/neondb`, { database });
+    expect([status, body["database"], body["operations"]]).toEqual([200, before, []]);
+  }
+  expect(shop.ana(`PATCH ${databases}/neondb`, { database: { owner_name: "nobody" } }).status).toBe(404);
+});
+
 function idIn(value: unknown): string {
   return typeof value === "object" && value !== null && "id" in value ? String(value.id) : "";
 }
@@ -231,10 +257,14 @@ it("a branch has at most 500 roles and 500 databases by the API, and room again 
   ] as const) {
     const make = (name: string) =>
       shop.ana(`POST ${path}`, { [what]: { name, owner_name: what === "role" ? undefined : "neondb_owner" } });
-    for (let number = 1; number < 500; number += 1) {
-      expect(messageOf(make(`n${number}`))).toEqual([201, undefined]);
-      shop.finishOperations();
-    }
+    shop.core.change(({ catalog }, at) => {
+      for (let number = 1; number < 499; number += 1) {
+        if (what === "role") catalog.createRole(main, { name: `n${number}`, login: true }, at);
+        else catalog.createDatabase(main, { name: `n${number}`, ownerName: "neondb_owner" }, at);
+      }
+    });
+    expect(messageOf(make("n499"))).toEqual([201, undefined]);
+    shop.finishOperations();
     const full = [422, `${what}s limit exceeded: a branch has at most 500 ${what}s, so delete one first`];
     expect(messageOf(make("n500"))).toEqual(full);
     expect(messageOf(make("n1"))).toEqual([409, `${what} "n1" already exists`]);

@@ -16,7 +16,7 @@ function joinOther(role: "member" | "viewer"): void {
 }
 
 describe("a transfer of projects", () => {
-  it("moves those of the organization to the other one, and is answered an empty object", () => {
+  it("a transfer moves those of the organization to the other one, and is answered an empty object", () => {
     joinOther("member");
     expect(shop.ana(fromShop, toOther(project, "shop-two")).status).toBe(200);
     const other = { kind: "organization", id: "org-other" };
@@ -27,23 +27,29 @@ describe("a transfer of projects", () => {
     ]);
   });
 
-  it.each(["ana-own", "eve-own", "none"])("moves none where one is not the organization's: %s", (foreign) => {
-    joinOther("member");
-    shop.send(undefined, "PUT /_admin/projects/eve-own/owner", { owner: "org-other" });
-    const before = ["ana-own", "eve-own", project].map(ownerOf);
-    const answer = shop.ana(fromShop, toOther(project, foreign));
-    expect([answer.status, answer.body["message"]]).toEqual([404, `project ${foreign} not found`]);
-    expect(["ana-own", "eve-own", project].map(ownerOf)).toEqual(before);
-  });
+  it.each(["ana-own", "eve-own", "none"])(
+    "a transfer moves none where one is not the organization's: %s",
+    (foreign) => {
+      joinOther("member");
+      shop.send(undefined, "PUT /_admin/projects/eve-own/owner", { owner: "org-other" });
+      const before = ["ana-own", "eve-own", project].map(ownerOf);
+      const answer = shop.ana(fromShop, toOther(project, foreign));
+      expect([answer.status, answer.body["message"]]).toEqual([404, `project ${foreign} not found`]);
+      expect(["ana-own", "eve-own", project].map(ownerOf)).toEqual(before);
+    },
+  );
 
-  it.each([project, "bob-own", "none"])("of an account moves none that is not the account's: %s", (foreign) => {
-    const body = { destination_org_id: "org-shop", project_ids: ["ana-own", foreign] };
-    const answer = shop.ana("POST /users/me/projects/transfer", body);
-    expect([answer.status, answer.body["message"]]).toEqual([404, `project ${foreign} not found`]);
-    expect(ownerOf("ana-own")).toEqual({ kind: "account", id: "acc-ana" });
-  });
+  it.each([project, "bob-own", "none"])(
+    "a transfer of an account moves none that is not the account's: %s",
+    (foreign) => {
+      const body = { destination_org_id: "org-shop", project_ids: ["ana-own", foreign] };
+      const answer = shop.ana("POST /users/me/projects/transfer", body);
+      expect([answer.status, answer.body["message"]]).toEqual([404, `project ${foreign} not found`]);
+      expect(ownerOf("ana-own")).toEqual({ kind: "account", id: "acc-ana" });
+    },
+  );
 
-  it("needs a right to change in the other organization, and is not told of one that it does not know", () => {
+  it("a transfer needs a right to change in the other organization, and is not told of one that it does not know", () => {
     expect(shop.ana(fromShop, toOther(project))).toMatchObject({
       status: 404,
       body: { message: "destination organization not found" },

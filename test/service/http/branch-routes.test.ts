@@ -104,17 +104,17 @@ describe("a list of branches", () => {
     ["created_at", "desc", ["later", "staging", "renamed", "main"]],
     ["updated_at", "asc", ["main", "staging", "later", "renamed"]],
     ["updated_at", "desc", ["renamed", "later", "staging", "main"]],
-  ])("is in the order of %s, %s", (by, order, names) => {
+  ])("a list of branches is in the order of %s, %s", (by, order, names) => {
     expect(named(`?sort_by=${by}&sort_order=${order}`)).toEqual(names);
   });
 
-  it("begins with what changed last, and says its order", () => {
+  it("a list of branches begins with what changed last, and says its order", () => {
     expect(named("")).toEqual(["renamed", "later", "staging", "main"]);
     expect(shop.ana(`GET ${path}`).body["pagination"]).toEqual({ sort_by: "updated_at", sort_order: "desc" });
     expect(shop.ana(`GET ${path}?sort_by=size`).status).toBe(400);
   });
 
-  it("and their number hold deleted branches only where they are asked for", () => {
+  it("a list of branches holds deleted ones only where they are asked for, and their number never", () => {
     shop.ana(`DELETE ${path}/${preview}`);
     shop.finishOperations();
     expect(named("?sort_by=name&sort_order=asc")).toEqual(["later", "main", "staging"]);
@@ -127,12 +127,12 @@ describe("a list of branches", () => {
     ["br-aged", 1],
     ["nothing", 0],
     ["x".repeat(256), 0],
-  ])("and their number are those that %s finds, by name or id", (search, count) => {
+  ])("a list of branches and their number are those that %s finds, by name or id", (search, count) => {
     expect(named(`?search=${search}`)).toHaveLength(count);
     expect(shop.ana(`GET ${path}/count?search=${search}`).body).toEqual({ count });
   });
 
-  it.each([path, `${path}/count`])("is searched for no more than 256 characters: %s", (call) => {
+  it.each([path, `${path}/count`])("a list of branches is searched for no more than 256 characters: %s", (call) => {
     expect(shop.ana(`GET ${call}?search=${"x".repeat(257)}`).status).toBe(400);
   });
 });

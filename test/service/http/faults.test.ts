@@ -21,11 +21,11 @@ describe("a fault", () => {
     "cut",
     "delay",
     "fail-operations",
-  ])("may be of the kind %s, and is one of every method and route where it names none", (kind) => {
+  ])("a fault may be of the kind %s, and is one of every method and route where it names none", (kind) => {
     expect(planOf([{ kind }]).next("GET", "/api/v2/auth")).toEqual({ method: "*", route: "*", kind });
   });
 
-  it.each(["GET", "POST", "PATCH", "PUT", "DELETE"])("may be for %s alone", (method) => {
+  it.each(["GET", "POST", "PATCH", "PUT", "DELETE"])("a fault may be for %s alone", (method) => {
     const plan = planOf([{ method, kind: "500" }]);
     const methods = ["GET", "POST", "PATCH", "PUT", "DELETE"];
     expect(methods.filter((one) => plan.next(one, "/api/v2/auth") !== undefined)).toEqual([method]);
@@ -45,11 +45,11 @@ describe("a fault", () => {
     ["/projects/a b", "/api/v2/projects/a%20b", true],
     ["/projects", "/api/v2/projects/%zz", false],
     ["/auth", "/api/v2x/auth", false],
-  ])("of the route %s affects %s: %s", (route, path, affected) => {
+  ])("a fault of the route %s affects %s: %s", (route, path, affected) => {
     expect(planOf([{ route, kind: "500" }]).next("GET", path) !== undefined).toBe(affected);
   });
 
-  it("that does not match, or is used up, leaves the request to the next rule", () => {
+  it("a fault that does not match, or is used up, leaves the request to the next rule", () => {
     const plan = planOf([{ route: "/projects", kind: "500" }, { kind: "503", count: 1 }, { kind: "429" }]);
     const kinds = ["/api/v2/auth", "/api/v2/auth", "/api/v2/projects"].map((path) => plan.next("GET", path)?.kind);
     expect(kinds).toEqual(["503", "429", "500"]);
@@ -62,7 +62,7 @@ describe("a fault", () => {
     [0.5, 0.5, false],
     [0, 0, false],
     [1, 0.999, true],
-  ])("of the rate %s and a random number of %s affects a request: %s", (rate, random, affected) => {
+  ])("a fault of the rate %s and a random number of %s affects a request: %s", (rate, random, affected) => {
     expect(planOf([{ kind: "500", rate }], random).next("GET", "/api/v2/auth") !== undefined).toBe(affected);
   });
 
@@ -81,11 +81,11 @@ describe("a fault", () => {
     { kind: "429", retryAfter: 86_401 },
     { kind: "500", often: true },
     {},
-  ])("is refused beyond its bounds: %j", (fault) => {
+  ])("a fault is refused beyond its bounds: %j", (fault) => {
     expect(Faults.safeParse([fault]).success).toBe(false);
   });
 
-  it("is taken at its bounds, and with at most a thousand others", () => {
+  it("a fault is taken at its bounds, and with at most a thousand others", () => {
     const widest = { kind: "429", route: "x".repeat(300), rate: 1, count: 0, ms: 600_000, retryAfter: 86_400 };
     expect(Faults.safeParse(Array.from({ length: 1000 }, () => widest)).success).toBe(true);
     expect(Faults.safeParse(Array.from({ length: 1001 }, () => widest)).success).toBe(false);

@@ -58,7 +58,7 @@ const full = {
 const planted = () => new TestService().applySeed(full);
 
 describe("a seed", () => {
-  it("makes accounts, organizations and members as it names them, and gives what it leaves out", () => {
+  it("a seed makes accounts, organizations and members as it names them, and gives what it leaves out", () => {
     const service = planted();
     const me = (key: string) => service.send(key, "GET /users/me").body;
     expect(me("a-key")).toMatchObject({ id: "acc-a", email: "a@example.com", name: "Ada", plan: "scale" });
@@ -73,7 +73,7 @@ describe("a seed", () => {
     ]);
   });
 
-  it("makes keys of accounts, of organizations and for one project, each with its name and reach", () => {
+  it("a seed makes keys of accounts, of organizations and for one project, each with its name and reach", () => {
     const service = planted();
     const names = (key: string, path: string) =>
       Object.values(service.send(key, `GET ${path}`).body).map((one) => Object(one).name);
@@ -83,7 +83,7 @@ describe("a seed", () => {
     expect([status("pro-full"), status("pro-none")]).toEqual([200, 404]);
   });
 
-  it("makes projects as it names them, and gives what it leaves out", () => {
+  it("a seed makes projects as it names them, and gives what it leaves out", () => {
     const service = planted();
     const show = (id: string, key = "a-key") => service.send(key, `GET /projects/${id}`).body["project"];
     expect(show("pro-full")).toMatchObject({ name: "all of it", region_id: "aws-eu-central-1", pg_version: 16 });
@@ -91,7 +91,7 @@ describe("a seed", () => {
     expect(show("pro-bare", "b-key")).toMatchObject({ name: "pro-bare", region_id: "aws-us-east-2", pg_version: 17 });
   });
 
-  it("makes branches of the default one, each with its own roles and databases beside those of the default one", () => {
+  it("a seed makes branches of the default one, each with its own roles and databases beside those of the default one", () => {
     const service = planted();
     const branch = (id: string) =>
       BranchAnswer.parse(service.send("a-key", `GET /projects/pro-full/branches/${id}`).body).branch;
@@ -111,7 +111,7 @@ describe("a seed", () => {
     expect(shown("br-side").toSorted()).toEqual([...main, "extra of app"].toSorted());
   });
 
-  it("makes the computes that it names, idle and without operations, or the primary one, or none", () => {
+  it("a seed makes the computes that it names, idle and without operations, or the primary one, or none", () => {
     const service = planted();
     const endpoints = (id: string, key = "a-key") =>
       service.send(key, `GET /projects/${id}/endpoints`).body["endpoints"];
@@ -142,7 +142,7 @@ describe("a seed", () => {
     expect(service.send("a-key", "GET /projects/pro-full/operations").body["operations"]).toEqual([]);
   });
 
-  it("given again at a later start changes nothing of what clients have changed since", () => {
+  it("a seed given again at a later start changes nothing of what clients have changed since", () => {
     const service = planted();
     service.send("a-key", "PATCH /projects/pro-full", { project: { name: "renamed" } });
     service.send("b-key", "DELETE /projects/pro-bare/endpoints/none");
