@@ -6,9 +6,9 @@ import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
+import type { StoredFields } from "../stored-objects.ts";
 import { inMs, minute, second } from "./builders.ts";
 import { Acting, accepted, messageOf, writes } from "./executing.ts";
-import type { StoredFields } from "./stored-branches.ts";
 
 const linked = { branchID: "br-one", observedGeneration: 1 };
 const ready = (reason: string, message = "as before") => ({
@@ -198,7 +198,7 @@ describe("the own GET of a branch that lists lack", () => {
   });
 
   test("the own GET of a branch waits for the budget, and is enqueued when there is some", async () => {
-    const acting = new Acting({ limits: { perMinute: 1, burst: 0 } });
+    const acting = new Acting({ client: { limits: { perMinute: 1, burst: 0 } } });
     const outcome = await acting.execute({ kind: "probe", id: "br-one" }, acting.stored());
     expect(outcome).toMatchObject({ requeue: { kind: "enqueued" }, condition: { kind: "unchanged" } });
     expect(acting.effects).toEqual([]);

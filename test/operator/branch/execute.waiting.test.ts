@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { identityOf } from "../../../src/operator/branch/action.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { Acting, accepted, writes } from "./executing.ts";
 
 const waits = "Waiting for other requests to the project. This one follows automatically.";
@@ -24,8 +26,8 @@ const ready = (reason: string, message = "as before") => ({
 function behind(wait: "project" | "brake" | "budget", remembered = {}) {
   const acting = new Acting({
     remembered,
-    deletions: wait === "brake" ? 0 : 1000,
-    limits: wait === "budget" ? { perMinute: 1, burst: 0 } : { perMinute: 1_000_000, burst: 1_000_000 },
+    ...(wait === "brake" && { brake: new DeletionBrake(new VirtualClock(), 0) }),
+    ...(wait === "budget" && { client: { limits: { perMinute: 1, burst: 0 } } }),
   });
   if (wait === "project") acting.accessOf("another").gate.pass("other");
   acting.answer = () => accepted();

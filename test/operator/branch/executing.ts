@@ -4,78 +4,31 @@ import { execute } from "../../../src/operator/branch/execute.ts";
 import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import type { ComputeStep } from "../../../src/operator/branch/observation.ts";
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
-import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
-import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
-import { accessTo, type ListerAccess } from "../../../src/operator/project/service-access.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
-import type { BudgetLimits } from "../../../src/operator/service-client/budget.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
-import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
-import { installCRDs } from "../../support/shipped-crd.ts";
-import { silentLogger } from "../../support/silent-logger.ts";
-import { MemoryCluster } from "../kube/memory-cluster.ts";
+import { json } from "../../support/scripted-service.ts";
+import { Effects, type EffectsOptions } from "../effects.ts";
+import { type StoredFields, storedBranches } from "../stored-objects.ts";
 import { memory } from "./builders.ts";
-import { StoredBranches, type StoredFields } from "./stored-branches.ts";
 
-/** One Branch on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
-export class Acting {
-  readonly cluster = new MemoryCluster();
-  readonly branches = new StoredBranches(this.cluster);
-  readonly clock = this.cluster.clock;
-  readonly effects: string[] = [];
-  readonly service = new ScriptedService();
-  readonly access: ListerAccess;
-  /** Uids that the project's lister enqueued. */
-  readonly enqueued: string[] = [];
+/** One Branch, what carries its actions out, and their effects. */
+export class Acting extends Effects {
+  readonly branches = storedBranches(this.cluster);
   readonly memory: BranchMemory;
   uninstalling = false;
   ownsStill = true;
   fleet: string | undefined;
   /** The steps of the owned Compute. */
   readonly steps: ComputeStep[] = [];
-  answer: (what: string, body: unknown) => ServiceResponse = () => refusal(500);
-  readonly #lister: EndpointLister;
-  readonly #brake: DeletionBrake;
 
   constructor({
     remembered = {},
-    limits = { perMinute: 1_000_000, burst: 1_000_000 },
-    deletions = 1000,
     kinds = ["branches"],
-  }: { remembered?: Partial<BranchMemory>; limits?: BudgetLimits; deletions?: number; kinds?: string[] } = {}) {
+    ...options
+  }: EffectsOptions & { remembered?: Partial<BranchMemory> } = {}) {
+    super({ kinds, ...options });
     this.memory = memory(remembered);
-    installCRDs(this.cluster.server, kinds);
-    this.cluster.fate = ({ method, path: at }) => {
-      if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
-      return undefined;
-    };
-    this.service.script = ({ method, path: at, body }) => {
-      const what = `${method} ${at.replace("/projects/shiny-wind-028834", "service")}`;
-      this.effects.push(what);
-      return this.answer(what, body);
-    };
-    const { clock } = this;
-    this.#brake = new DeletionBrake(clock, deletions);
-    this.#lister = new EndpointLister({
-      log: silentLogger,
-      client: clientOf(this.service, clock, { limits }),
-      projectID: "shiny-wind-028834",
-      clock,
-      refreshIntervalMs: () => 30_000,
-      enqueue: (uids) => this.enqueued.push(...uids),
-      signal: new AbortController().signal,
-    });
-    this.access = this.accessOf("this one");
-  }
-
-  /** The way of one reconcile to the service. */
-  accessOf(uid: string): ListerAccess {
-    const self = {
-      metadata: { uid, name: uid, namespace: "default", resourceVersion: "" },
-      spec: { projectID: "shiny-wind-028834" },
-    };
-    return accessTo(this.#lister, self, this.#brake, { withdrawn: () => false });
   }
 
   /** Creates the Branch. */

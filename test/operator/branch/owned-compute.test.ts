@@ -9,11 +9,10 @@ import {
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { uidOf } from "../../support/builders.ts";
+import { type StoredFields, storedComputes } from "../stored-objects.ts";
 import { branch } from "./builders.ts";
 import { Acting } from "./executing.ts";
-import type { StoredFields } from "./stored-branches.ts";
 
-const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
 const size = { computeUnits: { min: 0.25, max: 1 } };
 const declaring = branch({ spec: { compute: size } });
 const plain = branch();
@@ -167,13 +166,11 @@ describe("the owned Compute is brought to what is declared", () => {
     const object = acting.stored(fields);
     const cluster = acting.cluster.client();
     const notes = stored();
-    const existing = () => {
-      const parsed = parseCompute(acting.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
-      return parsed.ok ? parsed.value : undefined;
-    };
+    const computes = storedComputes(acting.cluster);
+    const existing = () => computes.find();
     const does = (kind: "create" | "patch" | "delete", one: Branch = object, seen = existing()) =>
       carryOut({ kind }, one, seen, { cluster, stored: notes.specs });
-    return { acting, object, existing, does, notes };
+    return { acting, object, computes, existing, does, notes };
   };
 
   test("the owned Compute is created with owner and labels, and does not hold its owner's deletion up", async () => {
@@ -213,15 +210,9 @@ describe("the owned Compute is brought to what is declared", () => {
   });
 
   test("an edit of the owned Compute that is put back is reported, and the Branch's own change is not", async () => {
-    const { acting, object, does } = setUp({ spec: { compute: size } });
+    const { object, computes, does } = setUp({ spec: { compute: size } });
     await does("create");
-    const edit = () =>
-      acting.cluster.server.handle({
-        method: "PATCH",
-        path: `${path}/shop`,
-        body: [{ op: "add", path: "/spec/disabled", value: true }],
-        contentType: "application/json-patch+json",
-      });
+    const edit = () => computes.write([{ op: "add", path: "/spec/disabled", value: true }]);
     const settled = { ...object, status: { observedGeneration: object.metadata.generation } };
     expect(await does("patch", settled)).toBeUndefined();
     edit();
@@ -231,24 +222,18 @@ describe("the owned Compute is brought to what is declared", () => {
   });
 
   test("the owned Compute is not patched where somebody has changed it since", async () => {
-    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    const { computes, existing, does } = setUp({ spec: { compute: size } });
     await does("create");
     const old = existing();
-    const body = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }];
-    acting.cluster.server.handle({
-      method: "PATCH",
-      path: `${path}/shop`,
-      body,
-      contentType: "application/json-patch+json",
-    });
+    computes.write([{ op: "add", path: "/metadata/labels", value: { a: "b" } }]);
     await expect(does("patch", undefined, old)).rejects.toThrow("422");
   });
 
   test("the owned Compute is deleted, and none that has its name by then", async () => {
-    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    const { computes, existing, does } = setUp({ spec: { compute: size } });
     await does("create");
     const old = existing();
-    acting.cluster.server.handle({ method: "DELETE", path: `${path}/shop` });
+    computes.drop();
     await does("create");
     await does("delete", undefined, old).catch(() => undefined);
     expect(existing()?.metadata.deletionTimestamp).toBeUndefined();
@@ -257,12 +242,10 @@ describe("the owned Compute is brought to what is declared", () => {
   });
 
   test("the owned Compute is not deleted where it has changed: it may have lost its owner", async () => {
-    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    const { computes, existing, does } = setUp({ spec: { compute: size } });
     await does("create");
     const old = existing();
-    const body = [{ op: "remove", path: "/metadata/ownerReferences" }];
-    const contentType = "application/json-patch+json";
-    acting.cluster.server.handle({ method: "PATCH", path: `${path}/shop`, body, contentType });
+    computes.write([{ op: "remove", path: "/metadata/ownerReferences" }]);
     await expect(does("delete", undefined, old)).rejects.toThrow("409");
     expect(existing()).toBeDefined();
   });
@@ -281,11 +264,9 @@ describe("the owned Compute is brought to what is declared", () => {
     ],
     ["goes as it is where it is declared no more", { deletionPolicy: "Retain" }, undefined],
   ])("the owned Compute that is deleted %s", async (_, spec, policy) => {
-    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    const { acting, computes, existing, does } = setUp({ spec: { compute: size } });
     await does("create");
-    const body = [{ op: "add", path: "/metadata/finalizers", value: ["example.com/other"] }];
-    const contentType = "application/json-patch+json";
-    acting.cluster.server.handle({ method: "PATCH", path: `${path}/shop`, body, contentType });
+    computes.write([{ op: "add", path: "/metadata/finalizers", value: ["example.com/other"] }]);
     acting.write([{ op: "replace", path: "/spec", value: { ...acting.object().spec, compute: undefined, ...spec } }]);
     await does("delete", acting.object());
     expect(existing()?.metadata.deletionTimestamp).toBeDefined();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
-import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
+import { storedComputes } from "../stored-objects.ts";
 import { setUp } from "./reconciling.ts";
 
 const second = 1000;
@@ -185,8 +185,6 @@ describe("the definition of Branches", () => {
 });
 
 describe("a Compute of the object's name", () => {
-  const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
-
   /** A Branch with a Compute of its name, as the watch shows it. */
   async function withCompute(isOwned: boolean) {
     const world = await setUp();
@@ -197,55 +195,43 @@ describe("a Compute of the object's name", () => {
       name: "shop",
       uid: isOwned ? uid : "another",
     };
-    const body = {
-      apiVersion: "compute-operator.dev/v1alpha1",
-      kind: "Compute",
-      metadata: { name: "shop", ownerReferences: [owner] },
-      spec: { projectID: "shiny-wind-028834", branchRef: { name: "shop" } },
-    };
-    const made = parseCompute(world.cluster.server.handle({ method: "POST", path: computes, body }).body);
-    if (made.ok) world.state.compute = made.value;
-    const status = () => world.cluster.server.handle({ method: "GET", path: `${computes}/shop` }).status;
-    return { world, status };
+    const computes = storedComputes(world.cluster);
+    world.state.compute = computes.create({
+      metadata: { ownerReferences: [owner] },
+      spec: { branchID: undefined, branchRef: { name: "shop" } },
+    });
+    return { world, computes };
   }
 
   test.each([
     ["is deleted with a Branch that owns it", true],
     ["is kept by a Branch that does not own it", false],
   ])("a Compute of the object's name %s", async (_, isOwned) => {
-    const { world, status } = await withCompute(isOwned);
+    const { world, computes } = await withCompute(isOwned);
     world.drop();
     await world.run(2 * minute);
     expect(world.isGone()).toBe(true);
-    expect(status()).toBe(isOwned ? 404 : 200);
+    expect(computes.isGone()).toBe(isOwned);
   });
 
   test("a Compute of the object's name that lost its owner keeps the branch, also while the watch does not show that", async () => {
-    const { world, status } = await withCompute(true);
-    const contentType = "application/json-patch+json";
-    const body = [{ op: "remove", path: "/metadata/ownerReferences" }];
-    world.cluster.server.handle({ method: "PATCH", path: `${computes}/shop`, body, contentType });
+    const { world, computes } = await withCompute(true);
+    computes.write([{ op: "remove", path: "/metadata/ownerReferences" }]);
     world.drop();
     await world.run(minute);
     expect(world.writes).toEqual([]);
-    expect([status(), world.isGone()]).toEqual([200, false]);
+    expect([computes.isGone(), world.isGone()]).toEqual([false, false]);
   });
 });
 
 test("an edit of the owned Compute by a person is put back with an event on the Compute", async () => {
-  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
   let isKept = true;
   const world = await setUp({ storedSpecs: { isKept: () => isKept, answered: () => {} } });
   const { uid } = world.standing({ spec: { compute: {} } }).metadata;
   await world.run(second);
-  const edited = world.cluster.server.handle({
-    method: "PATCH",
-    path,
-    body: [{ op: "add", path: "/spec/disabled", value: true }],
-    contentType: "application/json-patch+json",
-  });
-  const parsed = parseCompute(edited.body);
-  if (parsed.ok) world.state.compute = parsed.value;
+  const computes = storedComputes(world.cluster);
+  computes.write([{ op: "add", path: "/spec/disabled", value: true }]);
+  world.state.compute = computes.object();
   world.reach.reconcile = () => Promise.resolve({});
   isKept = false;
   const reconciled = world.reconciler.reconcile(uid);
@@ -262,13 +248,14 @@ describe("what the API server says of the object", () => {
     async (status) => {
       const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
       const world = await setUp({ storedSpecs: { isKept: () => false, answered: () => {} } });
+      const computes = storedComputes(world.cluster);
       const { uid } = world.standing({ spec: { compute: {} } }).metadata;
       world.reach.reconcile = () => Promise.resolve({});
       const fate = { kind: "status", afterMs: 0, status: 409 } as const;
       world.cluster.fate = (request) => {
         if (!request.path.startsWith(path) || request.method !== "PATCH") return undefined;
         if (status === 409) return fate;
-        world.cluster.server.handle({ method: "DELETE", path });
+        computes.drop();
         return undefined;
       };
       const reconcile = () => world.reconciler.reconcile(uid).catch((error: unknown) => error);
@@ -277,8 +264,8 @@ describe("what the API server says of the object", () => {
         const reconciled = reconcile();
         await world.clock.advance(2000);
         ended = await reconciled;
-        const made = parseCompute(world.cluster.server.handle({ method: "GET", path }).body);
-        if (made.ok) world.state.compute = made.value;
+        const made = computes.find();
+        if (made !== undefined) world.state.compute = made;
       }
       expect(ended).toMatchObject({ status, about: { kind: "Compute", namespace: "default", name: "shop" } });
     },

@@ -8,8 +8,8 @@ import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { Reaching } from "../compute/reaching.ts";
+import { type StoredFields, storedBranches } from "../stored-objects.ts";
 import { main } from "./builders.ts";
-import { StoredBranches, type StoredFields } from "./stored-branches.ts";
 
 const project = "/projects/shiny-wind-028834/branches";
 
@@ -48,7 +48,7 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     return branch === undefined ? refusal(404, "branch not found") : json(200, { branch });
   };
 
-  const objects = new StoredBranches(cluster);
+  const objects = storedBranches(cluster);
   const all = () => objects.all();
   const object = (name?: string) => objects.object(name);
   const write = (body: unknown, subresource = "", name = "shop") => objects.write(body, subresource, name);

@@ -3,7 +3,7 @@ import { Endpoint } from "../../../src/api/endpoint.ts";
 import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
 import type { EventInput } from "../../../src/operator/kube/event-record.ts";
-import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { type Compute } from "../../../src/operator/resources/compute.ts";
 import type { Reconciled } from "../../../src/operator/runtime/workqueue.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
@@ -12,8 +12,8 @@ import { json, refusal, ScriptedService } from "../../support/scripted-service.t
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
+import { type StoredFields, storedComputes } from "../stored-objects.ts";
 
-const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
 const project = "/projects/shiny-wind-028834";
 
 /**
@@ -23,6 +23,7 @@ const project = "/projects/shiny-wind-028834";
 export class Reaching {
   readonly cluster = new MemoryCluster();
   readonly clock = this.cluster.clock;
+  readonly #computes = storedComputes(this.cluster);
   readonly endpoints = new Map<string, Endpoint>();
   readonly service = new ScriptedService((request) => this.#answer(request));
   /** What the service answers instead of what it has. */
@@ -82,39 +83,23 @@ export class Reaching {
   }
 
   /** Creates a Compute at the API server, which gives it uid and generation. */
-  stored(fields: { metadata?: object; spec?: object } = {}): Compute {
-    const metadata = { name: "shop", ...fields.metadata };
-    const spec = { projectID: "shiny-wind-028834", branchID: "br-main", ...fields.spec };
-    const body = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Compute", metadata, spec };
-    const parsed = parseCompute(this.cluster.server.handle({ method: "POST", path: computes, body }).body);
-    if (!parsed.ok) throw new Error(parsed.problem);
-    return parsed.value;
+  stored(fields: StoredFields = {}): Compute {
+    return this.#computes.create(fields);
   }
 
   /** The Computes as the API server has them now. */
   computes(): Compute[] {
-    const { body } = this.cluster.server.handle({ method: "GET", path: computes });
-    return z
-      .object({ items: z.array(z.unknown()) })
-      .parse(body)
-      .items.flatMap((item) => {
-        const parsed = parseCompute(item);
-        return parsed.ok ? [parsed.value] : [];
-      });
+    return this.#computes.all();
   }
 
   /** Somebody's JSON Patch of the Compute. */
   write(body: unknown, subresource = ""): void {
-    const contentType = "application/json-patch+json";
-    const path = `${computes}/shop${subresource}`;
-    const { status } = this.cluster.server.handle({ method: "PATCH", path, body, contentType });
-    if (status !== 200) throw new Error(`the patch was answered with ${status}`);
+    this.#computes.write(body, subresource);
   }
 
   /** Takes the Compute away at the API server, with no finalizer that would hold it. */
   removeStored(): void {
-    const { status } = this.cluster.server.handle({ method: "DELETE", path: `${computes}/shop` });
-    if (status !== 200) throw new Error(`the deletion was answered with ${status}`);
+    this.#computes.drop();
   }
 
   enqueue(uid: string): void {

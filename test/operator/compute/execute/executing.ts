@@ -6,20 +6,13 @@ import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { ReconcileState } from "../../../../src/operator/compute/reconcile-state.ts";
-import { DeletionBrake } from "../../../../src/operator/project/deletion-brake.ts";
-import { EndpointLister } from "../../../../src/operator/project/endpoint-lister.ts";
 import type { Brake } from "../../../../src/operator/project/gate.ts";
-import { accessTo, type ListerAccess } from "../../../../src/operator/project/service-access.ts";
-import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
+import { type ListerAccess } from "../../../../src/operator/project/service-access.ts";
+import { type Compute } from "../../../../src/operator/resources/compute.ts";
 import type { ServiceClientOptions } from "../../../../src/operator/service-client/client.ts";
-import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
 import { type InputFields, input, madeBy } from "../../../support/builders.ts";
-import { clientOf, refusal, ScriptedService } from "../../../support/scripted-service.ts";
-import { installCRDs } from "../../../support/shipped-crd.ts";
-import { silentLogger } from "../../../support/silent-logger.ts";
-import { MemoryCluster } from "../../kube/memory-cluster.ts";
-
-const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
+import { Effects } from "../../effects.ts";
+import { type StoredFields, storedComputes } from "../../stored-objects.ts";
 
 /** Metadata of a Compute that is linked to `ep-one`. */
 export const linked = {
@@ -43,54 +36,22 @@ export function conditionOf(reason: string) {
   return { type: "Ready", status, reason, message: "as before", lastTransitionTime, observedGeneration: 1 };
 }
 
-/** One Compute on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
-export class Acting {
-  readonly cluster = new MemoryCluster();
-  readonly effects: string[] = [];
-  readonly service = new ScriptedService();
-  readonly access: ListerAccess;
+/** One Compute, what carries its actions out, and their effects. */
+export class Acting extends Effects {
+  readonly computes = storedComputes(this.cluster);
   readonly tools: Omit<ExecuteContext, "compute" | "annotations" | "access">;
-  /** Whether what is about to be sent is no longer wanted. */
-  withdrawn = false;
-  answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
 
-  constructor(
-    tools: Partial<Acting["tools"]> = {},
-    client: Partial<ServiceClientOptions> = {},
-    brake: Brake = new DeletionBrake(this.cluster.clock, 1000),
-  ) {
-    installCRDs(this.cluster.server);
-    this.cluster.fate = ({ method, path: at }) => {
-      if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
-      return undefined;
-    };
-    this.service.script = ({ method, path: at }) => {
-      const what = `${method} ${at.replace("/projects/shiny-wind-028834", "service")}`;
-      this.effects.push(what);
-      return this.answer(what);
-    };
-    const { clock } = this.cluster;
-    const { signal } = new AbortController();
-    const lister = new EndpointLister({
-      log: silentLogger,
-      client: clientOf(this.service, clock, client),
-      projectID: "shiny-wind-028834",
-      clock,
-      refreshIntervalMs: () => 30_000,
-      enqueue: () => {},
-      signal,
-    });
-    const state = new ReconcileState(clock.monotonic(), "this-term");
-    const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
-    this.access = accessTo(lister, self, brake, { withdrawn: () => this.withdrawn });
+  constructor(tools: Partial<Acting["tools"]> = {}, client: Partial<ServiceClientOptions> = {}, brake?: Brake) {
+    super({ client, ...(brake && { brake }) });
+    const { clock } = this;
     const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
     this.tools = {
       cluster: this.cluster.client(),
       clock,
       stored: () => undefined,
       hasTurn: () => true,
-      state,
-      signal,
+      state: new ReconcileState(clock.monotonic(), "this-term"),
+      signal: new AbortController().signal,
       secrets: {
         recordedNow: () => Promise.resolve(undefined),
         readSoon: () => {},
@@ -103,37 +64,18 @@ export class Acting {
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */
-  stored(fields: { metadata?: object; spec?: object; status?: object } = {}): Compute {
-    const spec = { projectID: "shiny-wind-028834", branchID: "br-main", ...fields.spec };
-    const body = {
-      apiVersion: "compute-operator.dev/v1alpha1",
-      kind: "Compute",
-      metadata: { name: "shop", ...fields.metadata },
-      spec,
-    };
-    const made = this.cluster.server.handle({ method: "POST", path, body });
-    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-    if (fields.status !== undefined) this.write([{ op: "add", path: "/status", value: fields.status }], "/status");
-    return this.compute();
+  stored(fields: StoredFields = {}): Compute {
+    return this.computes.create(fields);
   }
 
   /** Somebody's JSON Patch of the Compute. */
   write(body: unknown, subresource = ""): void {
-    const contentType = "application/json-patch+json";
-    const { status } = this.cluster.server.handle({
-      method: "PATCH",
-      path: `${path}/shop${subresource}`,
-      body,
-      contentType,
-    });
-    if (status !== 200) throw new Error(`the patch was refused with ${status}`);
+    this.computes.write(body, subresource);
   }
 
   /** The Compute as the API server has it now. */
   compute(): Compute {
-    const parsed = parseCompute(this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
-    if (!parsed.ok) throw new Error(parsed.problem);
-    return parsed.value;
+    return this.computes.object();
   }
 
   annotation(name: string): string | undefined {
