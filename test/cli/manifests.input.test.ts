@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { applyCommand, planCommand } from "../../src/cli/commands/command.ts";
@@ -6,6 +7,9 @@ import { refusals, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 const head = "apiVersion: compute-operator.dev/v1alpha1\n";
+
+const branch = (expiry: string) =>
+  `${head}kind: Branch\nmetadata: {name: pr-1, namespace: shop}\nspec: {projectID: ${project}, expiry: {${expiry}}}\n`;
 
 describe("a bad manifest is refused with file, line, object, field and what is allowed", () => {
   test.each<[string, string, string]>([
@@ -37,6 +41,21 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       "a placeholder of a template",
       "a: 1\nb: {{ .Values.b }}\n",
       "a.yaml:2: not YAML: a key must be text, not a map or a list. {{ .Values.b }} is of a template: render it first, as with helm template",
+    ],
+    [
+      "a branch of a template",
+      "{% if x %}\na: 1\n{% endif %}\n",
+      "a.yaml:1: not YAML: Plain value cannot start with directive indicator character %. {% if x %} is of a template: render it first, as with helm template",
+    ],
+    [
+      "a variable in a map on one line",
+      compute("a").replace(`branchID: ${preview}`, "branchName: $\u007bBRANCH:=main}"),
+      "a.yaml:4: not YAML: Unexpected flow-map-start at node end. $\u007bBRANCH:=main} is a variable: replace it first, as with envsubst, or add quotes",
+    ],
+    [
+      "two objects, of which the first holds a variable",
+      `{"a": "$\u007bb}"}\n{"b": 2}\n`,
+      "a.yaml:2: not YAML: two objects follow each other: separate them by a line ---",
     ],
     [
       "JSON objects one after the other",
@@ -147,6 +166,54 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       `spec.disabled: must be true or false: remove the quotes (true, not "yes")`,
     ],
     [
+      "a duration without its unit, which quotes alone do not make one",
+      compute("a", "scaleToZero: {enabled: true, after: 300}"),
+      "spec.scaleToZero.after: scaleToZero.after must be between 1m and 7d, in the units s, m, h and d, for example 1h30m or 1d",
+    ],
+    [
+      "a day of YAML 1.1",
+      compute(
+        "a",
+        "schedule: [{name: a, days: [Mon, on], from: '08:00', to: '19:00', computeUnits: {min: 1, max: 1}}]",
+      ),
+      `spec.schedule.0.days.1: Invalid option: expected one of "Mon"|"Tue"|"Wed"`,
+    ],
+    ["an end without its unit", branch("after: 72"), "spec.expiry.after: expiry.after must be between 10s and 30d"],
+    ["an end in other words", branch("after: 3 days"), "spec.expiry.after: expiry.after must be between 10s and 30d"],
+    ["no end that is false", branch("never: false"), "spec.expiry.never: must be true, or left out"],
+    [
+      "no end in quotes",
+      branch("never: 'true'"),
+      `spec.expiry.never: must be true or false: remove the quotes (true, not "true")`,
+    ],
+    [
+      "two ends",
+      branch("after: 72h, never: true"),
+      "spec.expiry: expiry takes exactly one of after, at, lease and never",
+    ],
+    ["no end at all", branch(""), "spec.expiry: expiry takes exactly one of after, at, lease and never"],
+    [
+      "an endpoint's id that is a number",
+      compute("a", "adopt: {endpointID: 5}"),
+      "spec.adopt.endpointID: must start with ep-, followed by a-z, 0-9 and -",
+    ],
+    [
+      "a truth in quotes where one of several fields is allowed",
+      compute("a", "disruption: {anyTime: 'yes'}"),
+      `spec.disruption.anyTime: must be true or false: remove the quotes (true, not "yes")`,
+    ],
+    ["a value in place of fields", compute("a", "pooler: true"), "spec.pooler: takes fields: enabled, mode"],
+    [
+      "a name in place of fields",
+      compute("a", "connectionRef: default"),
+      "spec.connectionRef: takes fields: kind, name",
+    ],
+    [
+      "a spec of nothing",
+      `${head}kind: Compute\nmetadata: {name: a}\nspec:\n`,
+      "a.yaml:4: Compute default/a: spec: is needed: object",
+    ],
+    [
       "one end of a size",
       compute("a", "computeUnits: {min: 1}"),
       "spec.computeUnits.max: is missing: computeUnits takes both min and max, for example {min: 0.25, max: 2}",
@@ -215,6 +282,15 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain(message);
   });
 
+  test("a field that is misspelt where one of several is allowed is one mistake", async () => {
+    const lines = (await refusals(compute("a", "adopt: {endpointId: ep-a}"))).trim().split("\n");
+    expect(lines).toEqual([
+      expect.stringContaining(
+        "spec.adopt.endpointId: unknown field: allowed here are branchPrimary, endpointID, former",
+      ),
+    ]);
+  });
+
   test("only the first mistake of a template is reported, not all its consequences", async () => {
     const lines = (await refusals("a: {{ b }}\nc: {{ d }}\n{{- e }}\n")).trim().split("\n");
     expect(lines).toEqual([expect.stringMatching(/^a\.yaml:3: not YAML: /)]);
@@ -264,6 +340,38 @@ describe("files", () => {
     const text = documents(connection, compute("a", "postgresSettings: , scaleToZero: null, pooler: {mode: }"));
     const run = await stage.run("plan", ["-f", "-"], text);
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
+  });
+
+  test("a null in metadata, a Secret and a list, which kubectl apply takes for left out, is left out", async () => {
+    using stage = new Stage();
+    const entry = "{name: a, days: , from: '08:00', to: '19:00', computeUnits: {min: 1, max: 1}}";
+    const metadata = "creationTimestamp: null, annotations: , labels: {app: }, finalizers: ~, uid: ~";
+    const text = documents(
+      connection.replace("namespace: shop}\ntype", "namespace: shop, creationTimestamp: null}\ndata:\ntype"),
+      compute("a", `schedule: [${entry}]`, preview, metadata),
+    );
+    const run = await stage.run("plan", ["-f", "-"], text);
+    expect(run).toMatchObject({ status: 2, err: "", out: expect.stringContaining("Plan: 1 to create.") });
+  });
+
+  test("the items of a ComputeList, as the API server answers it, need not say what they are", async () => {
+    using stage = new Stage();
+    const spec = `{projectID: ${project}, branchID: ${preview}, type: read_only}`;
+    const items = `- {metadata: {name: a, namespace: shop}, spec: ${spec}}\n- {metadata: {name: b, namespace: shop}, spec: ${spec}}\n`;
+    const run = await stage.run(
+      "plan",
+      ["-f", "-"],
+      documents(connection, `${head}kind: ComputeList\nitems:\n${items}`),
+    );
+    expect(run).toMatchObject({ status: 2, err: "", out: expect.stringContaining("Plan: 2 to create.") });
+  });
+
+  test.each(["utf16le", "utf8"] as const)("a file in %s with a byte order mark is read", async (encoding) => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", "");
+    writeFileSync(path, `\uFEFF${documents(connection, compute("a"))}`, encoding);
+    const run = await stage.run("plan", ["-f", path]);
+    expect(run).toMatchObject({ status: 2, err: "", out: expect.stringContaining("Plan: 1 to create.") });
   });
 
   test("several files, and standard input among them, make one whole", async () => {

@@ -30,7 +30,8 @@ export function objectsIn({ file, found, text }: ManifestText): { objects: Manif
   const problems = documents
     .flatMap(({ errors }) => errors.filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY"))
     .map(
-      (error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${withHint(firstLine(error.message), text)}`,
+      (error) =>
+        `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${withHint(firstLine(error.message), text, error.pos[0])}`,
     );
   if (problems.length > 0) return { objects: [], problems };
   const objects: ManifestObject[] = [];
@@ -41,10 +42,14 @@ export function objectsIn({ file, found, text }: ManifestText): { objects: Manif
       objects.push(...unpacked(document, file, found, place));
     } catch (error) {
       if (!(error instanceof YAMLProblem)) throw error;
-      problems.push(`${place(error.node) ?? file}: not YAML: ${withHint(error.message, text)}`);
+      problems.push(`${place(error.node) ?? file}: not YAML: ${withHint(error.message, text, startOf(error.node))}`);
     }
   }
   return { objects, problems };
+}
+
+function startOf(node: unknown): number {
+  return (isNode(node) ? node.range?.[0] : undefined) ?? 0;
 }
 
 type Path = readonly (string | number)[];
@@ -64,7 +69,7 @@ function unpacked(
     if (raw === null || raw === undefined) return [];
     if (isRecord(raw) && typeof raw.kind === "string" && raw.kind.endsWith("List") && Array.isArray(raw.items)) {
       const items: unknown[] = raw.items;
-      return items.flatMap((item, index) => objectsAt(item, [...root, "items", index]));
+      return items.flatMap((item, index) => objectsAt(ofList(item, raw), [...root, "items", index]));
     }
     const plain = (path: Path) => yaml.plainAt([...root, ...path]);
     return [{ file, found, raw, where: (path = []) => where([...root, ...path]), plain }];
@@ -72,16 +77,27 @@ function unpacked(
   return objectsAt(yaml.value(), []);
 }
 
+/** An item as kubectl reads it: that of a ComputeList, as the API server answers, need not say that it is a Compute. */
+function ofList(item: unknown, { apiVersion, kind }: Record<string, unknown>): unknown {
+  const isNamed = !isRecord(item) || (item.kind ?? item.apiVersion ?? undefined) !== undefined || kind === "List";
+  return isNamed ? item : { ...item, apiVersion, kind: String(kind).replace(/List$/, "") };
+}
+
 /** Message of the YAML library, without the place: its lines count from the start of the text around it. */
 function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
 
-/** Adds a way out where the text shows the mistake. */
-function withHint(message: string, text: string): string {
-  const template = /\{\{.*\}\}/.exec(text)?.[0];
+/** Adds a way out where the text shows the mistake, which is at `offset`. */
+function withHint(message: string, text: string, offset: number): string {
+  const template = /\{\{.*\}\}|\{%.*%\}/.exec(text)?.[0];
   if (template !== undefined) {
     return `${message}. ${template} is of a template: render it first, as with helm template`;
+  }
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1).split("\n", 1)[0] ?? "";
+  const variable = /\$\{[^}]+\}/.exec(line)?.[0];
+  if (variable !== undefined) {
+    return `${message}. ${variable} is a variable: replace it first, as with envsubst, or add quotes`;
   }
   const isSecondObject = message.startsWith("Unexpected flow-map-start");
   return isSecondObject ? "two objects follow each other: separate them by a line ---" : message;

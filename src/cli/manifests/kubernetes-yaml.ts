@@ -4,6 +4,7 @@ import {
   isAlias,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   type Node,
@@ -75,6 +76,8 @@ export class KubernetesYAML {
     if (isScalar(node)) return scalarOf(node);
     if (isSeq(node)) return this.#within(node, () => node.items.map((item) => this.#read(item)));
     if (isMap(node)) return this.#within(node, () => this.#readMap(node));
+    // An item of a list with the tag !!omap.
+    if (isPair(node)) return { [this.#keyOf(node.key)]: this.#read(node.value) };
     return null;
   }
 
@@ -89,7 +92,7 @@ export class KubernetesYAML {
     const members = new Map<string, unknown>();
     for (const { key, value } of map.items) {
       if (isMerge(key)) for (const source of this.#sources(value)) this.#merge(source, members);
-      else members.set(keyOf(key), this.#read(value));
+      else members.set(this.#keyOf(key), this.#read(value));
     }
     return Object.fromEntries(members);
   }
@@ -128,13 +131,17 @@ export class KubernetesYAML {
     return value;
   }
 
+  #keyOf(key: unknown): string {
+    return keyOf(this.#resolved(key));
+  }
+
   #memberOf(node: unknown, step: string | number): Node | undefined {
     const target = this.#resolved(node);
     if (isSeq(target)) return asNode(target.items[Number(step)]);
     if (!isMap(target)) return undefined;
     for (const { key, value } of target.items.toReversed()) {
       if (!isMerge(key)) {
-        if (keyOf(key) === String(step)) return asNode(value) ?? asNode(key);
+        if (this.#keyOf(key) === String(step)) return asNode(value) ?? asNode(key);
         continue;
       }
       for (const source of this.#sources(value).toReversed()) {

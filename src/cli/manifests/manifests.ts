@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "../../operator/kube/objects.ts";
-import type { Parsed } from "../../operator/objects/object.ts";
+import type { Parsed, ValidationIssue } from "../../operator/objects/object.ts";
 import { asRecord, isRecord } from "../../operator/objects/record.ts";
 import { type Branch, brokenInBranch } from "../../operator/resources/branch.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
@@ -12,7 +13,7 @@ import { brokenZones } from "../../operator/resources/schedule.ts";
 import type { Secret } from "../../operator/resources/secret.ts";
 import { allowedAt, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
-import { hintFor } from "./hints.ts";
+import { hintFor, withValueAt } from "./hints.ts";
 import { kinds, type OurKind, ourKinds } from "./kinds.ts";
 import type { Running } from "./running.ts";
 import { secretOf } from "./secret.ts";
@@ -140,15 +141,28 @@ function read<T extends Branch | Compute | ComputePool | Connection>(
 ): Declared<T>[] {
   const placed = inNamespace(raw, namespace);
   const label = `${kind} ${nameIn(placed)}`;
-  const parsed = parse({ ...placed, spec: withoutNulls(placed.spec) });
-  const broken = parsed.ok ? [...namesIn(placed), ...brokenIn(parsed.value)] : parsed.validationIssues;
-  const validationIssues = [...unknownFields(kind, raw), ...broken];
+  const brokenOf = (given: Record<string, unknown>) => {
+    const parsed = parse(withoutNulls(given));
+    return { parsed, broken: parsed.ok ? [...namesIn(given), ...brokenIn(parsed.value)] : parsed.validationIssues };
+  };
+  const { parsed, broken } = brokenOf(placed);
+  const unknown = unknownFields(kind, raw);
+  // A union only repeats in other words that it does not know the field.
+  const validationIssues = [...unknown, ...broken.filter(({ path, message }) => !isRepeated(path, message, unknown))];
   for (const { path, message } of validationIssues) {
     const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
-    const said = hintFor(kind, path, placed, { message, plain: plain(path) }) ?? vague ?? message;
+    const asText = (text: string) => {
+      const { broken: still } = brokenOf(asRecord(withValueAt(placed, path, text)));
+      return still.find((issue) => isDeepStrictEqual(issue.path, path))?.message;
+    };
+    const said = hintFor(kind, path, placed, { message, plain: plain(path), asText }) ?? vague ?? message;
     problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${said}`);
   }
   return parsed.ok && validationIssues.length === 0 ? [{ object: parsed.value, where: where() }] : [];
+}
+
+function isRepeated(path: ValidationIssue["path"], message: string, unknown: readonly ValidationIssue[]): boolean {
+  return message === "Invalid input" && unknown.some((issue) => isDeepStrictEqual(issue.path.slice(0, -1), path));
 }
 
 /** Rules for new manifests that one breaks; stored objects need not keep them. */
@@ -196,7 +210,7 @@ function readSecret(
   namespace: string | undefined,
   all: Manifests,
 ): void {
-  const secret = secretOf(inNamespace(raw, namespace));
+  const secret = secretOf(withoutNulls(inNamespace(raw, namespace)));
   if (secret.ok) all.secrets.push({ object: secret.value, where: object.where() });
   else {
     const label = `Secret ${nameIn(inNamespace(raw, namespace))}`;
@@ -216,6 +230,7 @@ function inNamespace(raw: Record<string, unknown>, namespace: string | undefined
 
 /** The API server treats a null field, as from a key with everything below it commented out, as omitted. */
 function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
   const given = Object.entries(value).filter(([, inner]) => inner !== null);
   return Object.fromEntries(given.map(([key, inner]) => [key, withoutNulls(inner)]));

@@ -18,7 +18,7 @@ export function plainScalar(text: string): ScalarValue {
   const word = words.get(text);
   if (word !== undefined) return word;
   if (!/^[-+.0-9]/.test(text)) return text;
-  const digits = text.startsWith(".") ? text : text.replaceAll("_", "");
+  const digits = text.replaceAll(text.startsWith(".") ? /(?<=\d)_(?=\d)/g : "_", "");
   const whole = /^([-+]?)0(?:[xX]([0-9a-fA-F]+)|[bB]([01]+)|[oO]?([0-7]+))$/.exec(digits);
   if (whole !== null) {
     const [, sign, hex, binary, octal = ""] = whole;

@@ -36,8 +36,8 @@ export async function readManifests(
 /** One file, or all manifests of a directory. Throws `CommandProblem` if something cannot be read. */
 function readPath(path: string): ManifestText[] {
   try {
-    if (!statSync(path).isDirectory()) return [{ file: path, found: false, text: readFileSync(path, "utf8") }];
-    return manifestsBelow(path).map((file) => ({ file, found: true, text: readFileSync(file, "utf8") }));
+    if (!statSync(path).isDirectory()) return [{ file: path, found: false, text: decoded(readFileSync(path)) }];
+    return manifestsBelow(path).map((file) => ({ file, found: true, text: decoded(readFileSync(file)) }));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const instead = /^https?:/.test(path) ? "; what a URL names: curl -fsSL URL | … -f -" : "";
@@ -62,5 +62,13 @@ function manifestsBelow(directory: string): string[] {
 async function textOf(stdin: Readable): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of stdin) parts.push(Buffer.from(part));
-  return Buffer.concat(parts).toString("utf8");
+  return decoded(Buffer.concat(parts));
+}
+
+/** Text in UTF-8, or in UTF-16 as PowerShell writes it; a byte order mark says which. */
+function decoded(bytes: Buffer): string {
+  const [first, second] = bytes;
+  const encoding =
+    first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+  return new TextDecoder(encoding).decode(bytes);
 }

@@ -212,7 +212,8 @@ function postgresSettings(
   settings: Endpoint["settings"],
   unreadable: readonly string[],
 ): Field | undefined {
-  if (ours === undefined) return undefined;
+  // No settings declare nothing: a write of theirs alone would change nothing.
+  if (ours === undefined || Object.keys(ours).length === 0) return undefined;
   const theirs = settings?.pg_settings;
   const odd = unreadable.filter((path) => path === "settings" || path.startsWith("settings."));
   const names = Object.keys(ours)

@@ -122,11 +122,25 @@ function readable(status: z.ZodObject, raw: unknown): object {
 export function parseWith<T>(schema: z.ZodType<T>, raw: unknown): Parsed<T> {
   const result = schema.safeParse(raw);
   if (result.success) return { ok: true, value: result.data };
-  const validationIssues = result.error.issues.map(({ path, message }) => ({ path: path.map(step), message }));
+  const validationIssues = result.error.issues.flatMap(meant);
   const problem = validationIssues
     .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message))
     .join("; ");
   return { ok: false, problem, validationIssues };
+}
+
+/** Of a union the issues of the one member that knows all given fields; without such a member, that none fits. */
+function meant(issue: z.core.$ZodIssue): ValidationIssue[] {
+  const path = issue.path.map(step);
+  const fitting =
+    issue.code === "invalid_union"
+      ? issue.errors.filter((member) =>
+          member.every((inner) => inner.code !== "unrecognized_keys" && inner.path.length > 0),
+        )
+      : [];
+  const [only, another] = fitting;
+  if (only === undefined || another !== undefined) return [{ path, message: issue.message }];
+  return only.flatMap(meant).map((inner) => ({ ...inner, path: [...path, ...inner.path] }));
 }
 
 function step(key: PropertyKey): string | number {

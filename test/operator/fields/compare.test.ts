@@ -174,8 +174,18 @@ describe("Postgres settings", () => {
   });
 
   test("always hold pg_settings when they are sent", () => {
-    expect(compared({ postgresSettings: {} }, { settings: {} }).send).toEqual({ settings: { pg_settings: {} } });
+    expect(compared({ postgresSettings: { work_mem: "4MB" } }, { settings: {} }).send).toEqual({
+      settings: { pg_settings: { work_mem: "4MB" } },
+    });
   });
+
+  test.each([{}, { settings: {} }, { settings: { pg_settings: { jit: "off" } } }])(
+    "an empty map of them declares nothing, beside %j",
+    (shown) => {
+      const { send, notReturned } = compared({ postgresSettings: {} }, shown);
+      expect({ send, notReturned }).toEqual({ send: {}, notReturned: [] });
+    },
+  );
 
   test("Postgres settings named like members of every object are settings like others", () => {
     const spec = { postgresSettings: { constructor: "1", toString: "2" } };
