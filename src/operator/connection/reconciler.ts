@@ -1,39 +1,62 @@
-import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
+import type { ClusterClient } from "../kube/client.ts";
+import { Reconciler } from "../life/reconciler.ts";
+import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import type { Secret } from "../resources/secret.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Finalizers, type FinalizersOptions, hasFinalizer } from "./finalizers.ts";
 import { notAllowed } from "./messages.ts";
 import type { Resolved } from "./read-account.ts";
 import type { SessionRegistry } from "./registry.ts";
-import { StatusReports, type StatusReportsOptions } from "./report.ts";
+import { type Reported, StatusReports, type StatusReportsOptions } from "./report.ts";
 import type { Session } from "./session.ts";
 
 export interface ConnectionReconcilerOptions
   extends FinalizersOptions,
     Omit<StatusReportsOptions, "cache" | "cluster"> {
+  cluster: ClusterClient;
   connections: SessionRegistry;
   cache: FinalizersOptions["cache"] & StatusReportsOptions["cache"];
   /** Enqueues the Computes that use this connection. */
   enqueueUsers: (namespace: string, name: string) => void;
 }
 
+/** Memory of a connection, or of a Secret that is being deleted, until its reconcile. */
+interface Memory {
+  namespace: string;
+  name: string;
+  /** The part that Computes can observe: they are enqueued when it changes. */
+  observable: string;
+  reported: Reported | undefined;
+}
+
 /** Reconciles a ServiceConnection: its finalizers while in use, its session, its status. */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
   readonly #finalizers: Finalizers;
-  /** The part of a connection that Computes can observe, by uid: they are enqueued when it changes. */
-  readonly #observable = new Map<string, { namespace: string; name: string; value: string }>();
+  readonly #memories: Reconciler<Connection, Memory>;
   readonly #reports: StatusReports;
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
     this.#finalizers = new Finalizers(options);
     this.#reports = new StatusReports(options);
+    const { cache } = options;
+    this.#memories = new Reconciler({
+      ...options,
+      kindOf,
+      selects: () => true,
+      newest: (uid) => cache.connectionByUID(uid),
+      remember: ({ object }): Memory => {
+        const { namespace = "", name = "" } = object?.metadata ?? {};
+        return { namespace, name, observable: "", reported: undefined };
+      },
+      gone: (uid, memory) => this.#gone(uid, memory),
+    });
   }
 
   /** The watch delivered a connection: if it is gone before its reconcile, its Secrets are released all the same. */
   delivered({ metadata: { uid, name, namespace = "" } }: Connection): void {
-    if (!this.#observable.has(uid)) this.#observable.set(uid, { namespace, name, value: "" });
+    Object.assign(this.#memories.memoryOf(uid), { namespace, name });
   }
 
   /**
@@ -43,7 +66,7 @@ export class ConnectionReconciler {
   secretDelivered(secret: Secret): boolean {
     const { uid, name, namespace = "", deletionTimestamp } = secret.metadata;
     if (deletionTimestamp === undefined || !hasFinalizer(secret)) return false;
-    this.#observable.set(uid, { namespace, name, value: "" });
+    Object.assign(this.#memories.memoryOf(uid), { namespace, name });
     return true;
   }
 
@@ -52,38 +75,35 @@ export class ConnectionReconciler {
     return !this.#finalizers.isSettled(connection);
   }
 
-  async reconcile(uid: string): Promise<Reconciled> {
-    const { cache, connections } = this.#options;
-    const connection = cache.connectionByUID(uid);
-    if (connection === undefined) {
-      connections.quit(uid);
-      connections.setFinalizerRefusal(uid, undefined);
-      const known = this.#observable.get(uid);
-      if (known !== undefined) {
-        await this.#finalizers.releaseSecrets(known.namespace, { gone: uid });
-        this.#options.enqueueUsers(known.namespace, known.name);
-      }
-      this.#observable.delete(uid);
-      this.#reports.forget(uid);
-      return {};
-    }
+  reconcile(uid: string): Promise<Reconciled> {
+    return this.#memories.reconcile(uid, (connection, memory) => this.#reconcile(connection, memory));
+  }
+
+  async #gone(uid: string, memory: Memory | undefined): Promise<void> {
+    const { connections, enqueueUsers } = this.#options;
+    connections.quit(uid);
+    connections.setFinalizerRefusal(uid, undefined);
+    if (memory === undefined) return;
+    await this.#finalizers.releaseSecrets(memory.namespace, { gone: uid });
+    enqueueUsers(memory.namespace, memory.name);
+  }
+
+  async #reconcile(connection: Connection, memory: Memory): Promise<Reconciled> {
+    const { connections } = this.#options;
+    const { uid } = connection.metadata;
     // After a conflict nothing goes on: no session sends without the finalizers.
     const finalizers = await this.#finalizers.protect(connection);
-    if (finalizers.kind === "released") {
-      const { name, namespace = "" } = connection.metadata;
-      this.#observable.set(uid, { namespace, name, value: "" });
-      return {};
-    }
+    if (finalizers.kind === "released") return {};
     const refusal = finalizers.kind === "refused" ? finalizers.error : undefined;
     connections.setFinalizerRefusal(uid, refusal && notAllowed.finalizer(refusal.message));
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
     let rewriteInMs: number | undefined;
     try {
-      rewriteInMs = await this.#reports.report(connection, resolved, session);
+      rewriteInMs = await this.#reports.report(connection, resolved, session, memory);
     } finally {
       // Computes continue even if the status cannot be written.
-      this.#enqueueUsersOnChange(connection, resolved, session);
+      this.#enqueueUsersOnChange(connection, resolved, session, memory);
     }
     // The status reports it, and the reconcile is retried.
     if (refusal !== undefined) throw refusal;
@@ -102,8 +122,12 @@ export class ConnectionReconciler {
   }
 
   /** Enqueues the Computes if what they may do through the connection has changed. */
-  #enqueueUsersOnChange(connection: Connection, resolved: Resolved, session: Session | undefined): void {
-    const { uid, name, namespace = "" } = connection.metadata;
+  #enqueueUsersOnChange(
+    connection: Connection,
+    resolved: Resolved,
+    session: Session | undefined,
+    memory: Memory,
+  ): void {
     const health = session?.state.health;
     const value = JSON.stringify([
       session?.fingerprint ?? (resolved.kind === "refused" ? resolved.message : ""),
@@ -113,9 +137,9 @@ export class ConnectionReconciler {
       isOfCluster(connection) ? connection.spec.namespaceSelector : undefined,
       this.#options.connections.isProtected(connection),
     ]);
-    const changed = this.#observable.get(uid)?.value !== value;
-    this.#observable.set(uid, { namespace, name, value });
-    if (changed) this.#options.enqueueUsers(namespace, name);
+    if (memory.observable === value) return;
+    memory.observable = value;
+    this.#options.enqueueUsers(memory.namespace, memory.name);
   }
 }
 

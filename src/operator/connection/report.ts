@@ -31,7 +31,7 @@ export interface StatusReportsOptions {
 const usable = "Authenticated";
 
 /** Last reports of this process about one connection. */
-interface Reported {
+export interface Reported {
   /** The reason in the log; a new process logs a problem again. */
   logged: string;
   /** The reason in an event, of an earlier process too: its status records it. */
@@ -64,20 +64,22 @@ interface ReportedStatus {
  */
 export class StatusReports {
   readonly #options: StatusReportsOptions;
-  /** By uid. */
-  readonly #reported = new Map<string, Reported>();
 
   constructor(options: StatusReportsOptions) {
     this.#options = options;
   }
 
   /** Writes the status where it differs. Returns the delay until another process's status may be written over. */
-  async report(connection: Connection, resolved: Resolved, session: Session | undefined): Promise<number | undefined> {
+  async report(
+    connection: Connection,
+    resolved: Resolved,
+    session: Session | undefined,
+    memory: { reported: Reported | undefined },
+  ): Promise<number | undefined> {
     const { clock, cluster, cache } = this.#options;
     const { uid, namespace = "", name } = connection.metadata;
     const latest = cache.connectionByUID(uid) ?? connection;
-    const own = this.#reported.get(uid) ?? firstOf(latest);
-    this.#reported.set(uid, own);
+    const own = (memory.reported ??= firstOf(latest));
     // The status of an earlier process is kept until the first probe of this one has ended.
     if (session?.state.shown.kind === "unknown" && isCurrent(latest) && own.status === undefined) return undefined;
     const secret = cache.secret(namespace, latest.spec.apiKeySecretRef.name);
@@ -108,10 +110,6 @@ export class StatusReports {
     own.status = { ...next, fingerprint, isAnswered: true };
     this.#warn(own, terminating, latest, secret);
     return undefined;
-  }
-
-  forget(uid: string): void {
-    this.#reported.delete(uid);
   }
 
   #announce(own: Reported, connection: Connection, status: ServiceConnectionStatus): void {

@@ -16,7 +16,9 @@ export interface ReconcilerOptions<Object extends KubeObject, Memory> {
   remember: (seen: { now: number; relistedAt: number; object: Object | undefined }) => Memory;
   /** A version is about to be reconciled, also one that a patch found outdated. */
   onVersion?: (object: Object, memory: Memory, now: number) => void;
-  /** The object is gone, or another process's: what is kept beside its memory goes too. */
+  /** Work that begins once the object is gone, or another process's: its memory stays until this is done. */
+  gone?: (uid: string, memory: Memory | undefined) => Promise<void>;
+  /** The memory of an object goes, and all that is kept beside it. */
   forgotten?: (uid: string) => void;
 }
 
@@ -71,9 +73,10 @@ export class Reconciler<Object extends KubeObject, Memory> {
     uid: string,
     turn: (object: Object, memory: Memory, now: number) => Promise<Reconciled>,
   ): Promise<Reconciled> {
-    const { clock, kindOf, newest, selects, onVersion } = this.#options;
+    const { clock, kindOf, newest, selects, onVersion, gone } = this.#options;
     const object = newest(uid);
     if (object === undefined || !selects(object)) {
+      await gone?.(uid, this.#memories.get(uid));
       this.forget(uid);
       return {};
     }

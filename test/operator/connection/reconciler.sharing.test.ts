@@ -64,22 +64,19 @@ test("a connection goes with the CRDs: where that of Computes is gone, nothing u
   expect(connectionsNow()).toEqual([]);
 });
 
-test.each(["connections", "Secrets"])(
-  "after a conflict on the finalizer of %s no session sends anything, and the reconcile is retried",
-  async (of) => {
+describe("after a conflict on a finalizer", () => {
+  const conflicting = (path: string) => {
     const world = setUp();
     world.use();
-    const path = of === "Secrets" ? "/secrets/service" : "/serviceconnections/default";
-    let conflicts = 0;
+    const conflicts = { count: 0 };
     world.cluster.fate = (request) => {
       if (request.method !== "PATCH" || !request.path.endsWith(path)) return undefined;
-      conflicts += 1;
+      conflicts.count += 1;
       return { kind: "status", afterMs: 0, status: 409 };
     };
-    await expect(world.reconcile()).rejects.toMatchObject({ status: 409 });
-    await world.cluster.clock.settle();
-    await expect(world.reconcile()).rejects.toMatchObject({ status: 409 });
-    expect(conflicts).toBe(2);
+    return { world, conflicts };
+  };
+  const endsWell = async (world: ReturnType<typeof setUp>) => {
     expect(says(world)).toBeUndefined();
     world.cluster.fate = () => undefined;
     await world.reconcile();
@@ -87,5 +84,28 @@ test.each(["connections", "Secrets"])(
     await world.reconcile();
     expect(says(world)).toBe("The service accepts the API key.");
     expect(world.finalizersOf().secret).toEqual(["compute-operator.dev/in-use"]);
-  },
-);
+  };
+
+  test("no session sends anything where the finalizer is that of a Secret, and the reconcile is retried", async () => {
+    const { world, conflicts } = conflicting("/secrets/service");
+    await expect(world.reconcile()).rejects.toMatchObject({ status: 409 });
+    await world.cluster.clock.settle();
+    await expect(world.reconcile()).rejects.toMatchObject({ status: 409 });
+    expect(conflicts.count).toBe(2);
+    await endsWell(world);
+  });
+
+  test("no session sends anything where the finalizer is that of a connection, whose version is tried again if it is the newest", async () => {
+    const { world, conflicts } = conflicting("/serviceconnections/default");
+    const { uid } = world.connectionsNow()[0]?.metadata ?? {};
+    const once = () => world.reconciler().reconcile(uid ?? "");
+    expect(await once()).toEqual({ requeueAfterMs: 2000 });
+    expect(await once()).toEqual({ requeueAfterMs: 2000 });
+    expect(conflicts.count).toBe(1);
+    await world.cluster.clock.advance(10_000);
+    expect(await once()).toEqual({ requeueAfterMs: 2000 });
+    expect(conflicts.count).toBe(2);
+    await world.cluster.clock.advance(10_000);
+    await endsWell(world);
+  });
+});

@@ -24,6 +24,8 @@ function setUp() {
     asked: number;
     isSelected: boolean;
     refusal?: Error;
+    /** The work that begins once the object is gone fails. */
+    goneFails?: Error;
   } = {
     cached: version("1"),
     standing: version("1"),
@@ -31,6 +33,7 @@ function setUp() {
     isSelected: true,
   };
   const forgotten: string[] = [];
+  const gone: (number | undefined)[] = [];
   const reconciler = new Reconciler<Compute, { seen: string[]; relistedAt: number; after?: number }>({
     cluster: {
       get: async () => {
@@ -45,6 +48,10 @@ function setUp() {
     selects: () => world.isSelected,
     remember: ({ relistedAt }) => ({ seen: [], relistedAt }),
     onVersion: ({ metadata }, memory) => memory.seen.push(metadata.resourceVersion),
+    gone: async (_, memory) => {
+      gone.push(memory?.seen.length);
+      if (world.goneFails !== undefined) throw world.goneFails;
+    },
     forgotten: (uid) => forgotten.push(uid),
   });
   const { uid, name } = self.metadata;
@@ -55,7 +62,7 @@ function setUp() {
       if (error !== undefined) throw error;
       return {};
     });
-  return { clock, world, version, reconciler, uid, name, given, take, forgotten };
+  return { clock, world, version, reconciler, uid, name, given, take, forgotten, gone };
 }
 
 describe("a version that a patch found outdated", () => {
@@ -125,6 +132,19 @@ describe("a memory", () => {
     Object.assign(world, setUp().world);
     await take();
     expect(given).toEqual(["1", "1"]);
+  });
+
+  test("a memory stays until the work that begins with the end of its object is done", async () => {
+    const { world, take, reconciler, uid, gone } = setUp();
+    await take();
+    world.cached = undefined;
+    world.goneFails = new Error("no answer");
+    await expect(take()).rejects.toThrow("no answer");
+    expect(reconciler.known(uid)?.seen).toEqual(["1"]);
+    delete world.goneFails;
+    expect(await take()).toEqual({});
+    expect(await take()).toEqual({});
+    expect([gone, reconciler.known(uid)]).toEqual([[1, 1, undefined], undefined]);
   });
 
   test("a memory needs a list from after a gap of the watch, made before or after it", async () => {
