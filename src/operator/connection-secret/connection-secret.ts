@@ -19,7 +19,7 @@ import { type NamedSecret, namedSecret, recordOf } from "./named-secret.ts";
 import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
 import { Readings } from "./readings.ts";
 import { type CrdDeletion, SecretRemoval } from "./removal.ts";
-import { Repairs } from "./repairs.ts";
+import { dataPace, Repairs, recordPace } from "./repairs.ts";
 import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
 import {
@@ -69,13 +69,15 @@ export class ConnectionSecrets {
   readonly #options: ConnectionSecretOptions;
   readonly #readings: Readings;
   readonly #repairs: Repairs;
+  readonly #records: Repairs;
   readonly #removal: SecretRemoval;
 
   constructor(options: ConnectionSecretOptions) {
     this.#options = options;
     this.#removal = new SecretRemoval(options);
     this.#readings = new Readings(options.clock);
-    this.#repairs = new Repairs(options.clock);
+    this.#repairs = new Repairs(options.clock, dataPace);
+    this.#records = new Repairs(options.clock, recordPace);
   }
 
   async keep(compute: Compute, endpoint: Endpoint, occasion: Occasion): Promise<Binding> {
@@ -105,9 +107,8 @@ export class ConnectionSecrets {
 
   /** The Secrets of a Compute that it does not own any more, and that stay when it goes. */
   ownerless({ metadata: { namespace = "", uid } }: Compute): string[] {
-    const labelled = (this.#options.cache.ours(namespace) ?? []).filter(
-      ({ metadata }) => metadata.labels?.[labels.compute] === uid,
-    );
+    const isLabelled = ({ metadata }: KeptSecret) => metadata.labels?.[labels.compute] === uid;
+    const labelled = (this.#options.cache.ours(namespace) ?? []).filter(isLabelled);
     return labelled.filter((secret) => !isOwnedBy(secret, uid)).map(({ metadata }) => metadata.name);
   }
 
@@ -119,6 +120,7 @@ export class ConnectionSecrets {
   forget(uid: string): void {
     this.#readings.stop(uid);
     this.#repairs.forget(uid);
+    this.#records.forget(uid);
     this.#removal.forget(uid);
   }
 
@@ -218,43 +220,43 @@ export class ConnectionSecrets {
     endpoint: Endpoint,
     occasion: Occasion,
   ): Promise<Binding> {
-    const readings = this.#readings;
     const { affordable, refused, requested, turn } = occasion;
     const { uid } = compute.metadata;
-    if (wanted.database === undefined) readings.stop(uid);
+    if (wanted.database === undefined) this.#readings.stop(uid);
     if (endpoint.host === undefined) return none;
-    const followed = this.#roleFollowed(compute);
-    const given = { existing: this.#existing(wanted.place, compute), turn, followed };
+    const given = { existing: this.#existing(wanted.place, compute), turn, followed: this.#roleFollowed(compute) };
     const named = namedSecret(compute, wanted, endpoint, given);
-    const { existing, intact } = named;
+    const { existing, intact, source } = named;
     const bound: Binding = { kind: "bound", name: wanted.name };
     if (intact && wanted.database === undefined) return bound;
     const isRepair = !intact && turn?.reset === undefined;
-    if (isRepair && !this.#repairs.mayBegin(uid, named.source)) return { kind: "later" };
-    const due = wanted.database !== undefined && readings.isDue(uid);
+    if (isRepair && !this.#repairs.mayBegin(uid, source)) return { kind: "later" };
+    const due = wanted.database !== undefined && this.#readings.isDue(uid);
     // A password that is to be read for a rotation does not wait for its hour.
     const isForced = requested || refused || turn?.reset !== undefined || turn?.reveals === true;
     if (existing !== undefined && intact && !due && !isForced) {
       const before = recordIn(existing, wanted);
       const isMissing = turn !== undefined && before?.rotatedAt === undefined;
-      if (isMissing && readings.mayRecord(uid))
+      if (isMissing && this.#records.mayBegin(uid, source)) {
+        this.#records.done(uid, source);
         await recordPassword(existing, recordAfter(wanted, before, false, turn), this.#options.cluster);
+      }
       return bound;
     }
     // A mere check keeps the Secret as it stands where the service cannot be asked.
     const unread: Binding = intact && !isForced ? bound : { kind: "later" };
     if (wanted.database !== undefined && !affordable()) {
-      if (due) readings.failed(uid);
+      if (due) this.#readings.failed(uid);
       return unread;
     }
     const read = await this.#read(compute, named, endpoint, occasion);
     if (read.kind === "failed") {
-      readings.failed(uid);
+      this.#readings.failed(uid);
       const isShown = read.failure.kind === "notFound" || requested || turn?.reset !== undefined || !intact;
       return isShown ? whyUnread(read.failure, wanted, endpoint.branch_id) : unread;
     }
     // Other readings leave the hour as it is: it is what spreads a fleet.
-    if (due) readings.succeeded(uid);
+    if (due) this.#readings.succeeded(uid);
     const { binding, isStored } = read;
     return binding.kind === "bound" && turn !== undefined ? { ...binding, isStored } : binding;
   }
@@ -290,8 +292,8 @@ export class ConnectionSecrets {
     if (written.kind === "bound") this.#repairs.done(compute.metadata.uid, source);
     if (existing === undefined) return read(written);
     if (turn?.reset !== undefined) return read({ ...bound, event: passwordRotated(turn.reset.role) });
-    const name = nameAt(wanted.place, compute);
-    return read(isOurs ? { ...bound, event: rewritten(existing, name, { source, intact, role }) } : bound);
+    if (!isOurs) return read(bound);
+    return read({ ...bound, event: rewritten(existing, nameAt(wanted.place, compute), { source, intact, role }) });
   }
 }
 

@@ -12,8 +12,6 @@ const readAgainMs = 300_000;
 export class Readings {
   readonly #clock: Clock;
   readonly #dueAt = new Map<string, number>();
-  /** Times of the last record that was written without a reading. */
-  readonly #recordedAt = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,18 +47,9 @@ export class Readings {
     this.#dueAt.set(uid, this.#clock.monotonic());
   }
 
-  /** True at most hourly: a policy may take the record of a password away each time that it is written. */
-  mayRecord(uid: string): boolean {
-    const now = this.#clock.monotonic();
-    if (now < (this.#recordedAt.get(uid) ?? Number.NEGATIVE_INFINITY) + hourlyMs) return false;
-    this.#recordedAt.set(uid, now);
-    return true;
-  }
-
   /** The end of its readings: the Secret names no password that can change, or its Compute is gone. */
   stop(uid: string): void {
     this.#dueAt.delete(uid);
-    this.#recordedAt.delete(uid);
   }
 }
 

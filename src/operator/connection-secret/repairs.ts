@@ -1,10 +1,16 @@
 import type { Clock } from "../runtime/clock.ts";
+import { hourlyMs } from "../runtime/waits.ts";
 
-/** The waits between writes of one Secret, in milliseconds: they double from the shortest to the longest. */
-const shortestMs = 1000;
-const longestMs = 60_000;
+/** The wait before the next repair, in milliseconds, by the number of those before it. */
+type Pace = (repairs: number) => number;
 
-/** A Secret that was not written for so long, in milliseconds, is repaired at once. */
+/** Of the data, which applications wait for: the first at once, then after waits that double up to a minute. */
+export const dataPace: Pace = (repairs) => (repairs === 0 ? 0 : Math.min(60_000, 1000 * 2 ** (repairs - 1)));
+
+/** Of the record of the password alone, which this process remembers too. */
+export const recordPace: Pace = () => hourlyMs;
+
+/** The repairs of a Secret that was not written for so long, in milliseconds, are counted from the start again. */
 const calmMs = 600_000;
 
 interface Written {
@@ -18,23 +24,24 @@ interface Written {
 }
 
 /**
- * Times of the repairs of connection Secrets, by the uid of their Computes: the first at once, the next ones ever
- * later. A policy or a tool that changes a Secret after each write would cost a reading of the service and a write each
- * time.
+ * Times of the repairs of one part of the connection Secrets, by the uid of their Computes. A policy or a tool that
+ * undoes each write would cost one each time, and of the data a reading of the service too.
  */
 export class Repairs {
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #pace: Pace;
   readonly #written = new Map<string, Written>();
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic">, pace: Pace) {
     this.#clock = clock;
+    this.#pace = pace;
   }
 
   /** True if the Secret may be written now; one for another declaration always may. */
   mayBegin(uid: string, source: string): boolean {
     const written = this.#written.get(uid);
     if (written?.source !== source) return true;
-    written.isAwaited = this.#clock.monotonic() < dueAt(written);
+    written.isAwaited = this.#clock.monotonic() < this.#dueAt(written);
     return !written.isAwaited;
   }
 
@@ -49,14 +56,14 @@ export class Repairs {
   /** The time, after `since`, of a repair that waits; `undefined`: none does. */
   nextAt(uid: string, since: number): number | undefined {
     const written = this.#written.get(uid);
-    return written?.isAwaited === true && dueAt(written) > since ? dueAt(written) : undefined;
+    return written?.isAwaited === true && this.#dueAt(written) > since ? this.#dueAt(written) : undefined;
   }
 
   forget(uid: string): void {
     this.#written.delete(uid);
   }
-}
 
-function dueAt({ at, repairs }: Written): number {
-  return repairs === 0 ? at : at + Math.min(longestMs, shortestMs * 2 ** (repairs - 1));
+  #dueAt({ at, repairs }: Written): number {
+    return at + this.#pace(repairs);
+  }
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Repairs } from "../../../src/operator/connection-secret/repairs.ts";
+import { dataPace, Repairs, recordPace } from "../../../src/operator/connection-secret/repairs.ts";
 
-function repairs() {
+function repairs(pace = dataPace) {
   const clock = { now: 5000, monotonic: () => clock.now };
-  const made = new Repairs(clock);
+  const made = new Repairs(clock, pace);
   /** Writes as soon as that is allowed, for so many times; returns the waits before each. */
   const waits = (count: number, source = "one") =>
     Array.from({ length: count }, () => {
@@ -22,6 +22,11 @@ function repairs() {
 test("the first write and the first repair come at once, and the next ones after waits that double up to a minute", () => {
   const { waits } = repairs();
   expect(waits(10)).toEqual([0, 0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+});
+
+test("a record that is taken away is written again hourly, from the first time on", () => {
+  const { waits } = repairs(recordPace);
+  expect(waits(4)).toEqual([0, 3_600_000, 3_600_000, 3_600_000]);
 });
 
 test("a write for another declaration comes at once, and so does one after ten minutes", () => {
