@@ -38,6 +38,11 @@ export class HastenedClock implements ServiceClock {
     return () => this.#waiting.delete(waiting);
   }
 
+  /** Resolves when short waits have ended several times. */
+  async looks(): Promise<void> {
+    for (let times = 0; times < 4; times += 1) await new Promise<void>((resolve) => this.after(10, resolve));
+  }
+
   /** Number of long waits. */
   get pending(): number {
     return this.#waiting.size;
