@@ -1,18 +1,7 @@
 import { annotations } from "../../src/operator/resources/names.ts";
-import type { Configuration } from "./configuration.ts";
-import type { Kube } from "./people.ts";
+import type { Configuration, Kube, Phase } from "./terms.ts";
 
 // The wall clock of a world, written out: the judge shares no calendar with the operator.
-
-/** A stretch of the wall clock in which no entry and no window begins or ends. */
-export interface Phase {
-  /** Its beginning, by the service's clock. */
-  at: string;
-  /** The entry of the schedule in force, by its place in the spec; absent: none. */
-  entry?: number;
-  /** The windows are open. */
-  isOpen: boolean;
-}
 
 /** A world without schedules and windows. */
 export const timeless: readonly Phase[] = [{ at: "2026-11-28T12:00:00Z", isOpen: true }];

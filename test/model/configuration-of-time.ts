@@ -1,5 +1,6 @@
-import { type Phase, schedule, sized, windows } from "./calendar.ts";
-import { type Configuration, configuration } from "./configuration.ts";
+import { schedule, sized, windows } from "./calendar.ts";
+import { configuration } from "./configuration.ts";
+import type { Configuration, Phase } from "./terms.ts";
 
 // Worlds with a wall clock: schedules, windows, and Computes that are only observed.
 

@@ -1,53 +1,7 @@
-import type { Disruption } from "../../src/operator/resources/schedule.ts";
 import { signatureOf } from "../../src/operator/resources/signature.ts";
-import { type Phase, timeless } from "./calendar.ts";
+import { timeless } from "./calendar.ts";
 import { forbidden } from "./judge.ts";
-import type { Kube } from "./people.ts";
-import type { Service, Standing, Write } from "./service.ts";
-import type { Facts } from "./state.ts";
-
-/** A world to search, small enough to be searched whole. Times in instants of 10 s. */
-export interface Configuration {
-  name: string;
-  type: "read_write" | "read_only";
-  /** `--create-settle`, and how long a write to the service may be on its way. */
-  settleInstants: number;
-  /** How long lists may lag. */
-  lagInstants: number;
-  /** How long a process may stall between two requests of a reconcile. */
-  stallInstants: number;
-  /** So far back a process tells times apart. */
-  memoryInstants?: number;
-  /** What may happen, and how often; `post` counts the POSTs. */
-  may: Partial<Record<string, number>>;
-  /** Reconciles may use a list from before once more. */
-  held: boolean;
-  /** Reconciles may have no list. */
-  listless: boolean;
-  /** Processes that reconcile different shards. */
-  shards: number;
-  fleet: string | undefined;
-  showsNames: boolean;
-  adopt?: unknown;
-  /** The number of the endpoint that `adopt` takes over. */
-  adopted?: number;
-  endpoints: Standing[];
-  forbids: (write: Write, before: Service, object: Kube | undefined, facts: Facts) => string | undefined;
-  /** At rest no record may be left. */
-  isRecordless: boolean;
-  /** The wall clock, of which a world lives through one phase after another. */
-  phases: readonly Phase[];
-  /** Nothing happens and nothing goes wrong before the endpoint is made and shown. */
-  startsMade: boolean;
-  /** More of the first spec. */
-  spec: Partial<Kube["spec"]>;
-  /** The connection's default of `disruption`. */
-  ofConnection?: Disruption;
-  /** The value that a person gives the annotation `disruptionUntil`. */
-  allowedUntil?: string;
-  /** What is left of a write that is not over. */
-  recordOf: (object: Kube) => unknown;
-}
+import type { Configuration } from "./terms.ts";
 
 const fleet = "f1ee7000";
 

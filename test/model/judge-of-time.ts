@@ -1,10 +1,9 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
 import { entryIn, mayCutIn, nextIn, sizeIn } from "./calendar.ts";
-import type { Configuration } from "./configuration.ts";
-import { type Kube, ourUID } from "./people.ts";
 import { bears, bodyOf, type Service, type Standing, type Write } from "./service.ts";
-import type { Facts, World } from "./state.ts";
+import type { World } from "./state.ts";
+import { type Configuration, type Facts, type Kube, ourUID } from "./terms.ts";
 
 // Written from design.md, section 4, *Time*, and not from the operator's code.
 

@@ -1,9 +1,8 @@
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
-import type { Configuration } from "./configuration.ts";
 import { untimelyAtRest } from "./judge-of-time.ts";
-import { type Kube, ourUID } from "./people.ts";
 import { bears, type Service, type Write } from "./service.ts";
-import type { Facts, World } from "./state.ts";
+import type { World } from "./state.ts";
+import { type Configuration, type Facts, type Kube, ourUID } from "./terms.ts";
 
 // Written from the rules of design.md, section 6, and not from the operator's code.
 

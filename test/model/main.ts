@@ -1,14 +1,9 @@
 import { configurations as ofBranches } from "./branch/configurations.ts";
 import { searched as searchedBranches } from "./branch/search.ts";
-import {
-  type Configuration,
-  configuration,
-  configurations,
-  formerStands,
-  largeConfigurations,
-} from "./configuration.ts";
+import { configuration, configurations, formerStands, largeConfigurations } from "./configuration.ts";
 import { parts } from "./operator.ts";
 import { searched, told } from "./search.ts";
+import type { Configuration } from "./terms.ts";
 
 // `npm run simulate -- model`: every configuration. With `large`: the larger ones. With `type=ro post=2 death=1`: a
 // world of one's own; `--` between several. With `branch 4`: the worlds of Branches, with so many happenings.

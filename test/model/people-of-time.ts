@@ -1,7 +1,8 @@
 import { annotations } from "../../src/operator/resources/names.ts";
 import { entryIn, sized, wallIn } from "./calendar.ts";
-import { annotated, edited, type Kube, type Person } from "./people.ts";
+import { annotated, edited, type Person } from "./people.ts";
 import type { Service, Standing } from "./service.ts";
+import type { Kube } from "./terms.ts";
 
 // What people do in worlds with schedules and windows, and what the service does by itself.
 

@@ -1,50 +1,6 @@
 import { API_VERSION, annotations, finalizers } from "../../src/operator/resources/names.ts";
-import type { Disruption } from "../../src/operator/resources/schedule.ts";
-import type { Configuration } from "./configuration.ts";
 import { projectID, type Service } from "./service.ts";
-import type { Facts } from "./state.ts";
-
-/** The Compute as the API server stores it. */
-export interface Kube {
-  apiVersion: string;
-  kind: string;
-  metadata: {
-    name: string;
-    namespace: string;
-    uid: string;
-    generation: number;
-    creationTimestamp: string;
-    annotations?: Record<string, string>;
-    labels?: Record<string, string>;
-    finalizers?: string[];
-    deletionTimestamp?: string;
-  };
-  spec: {
-    projectID: string;
-    branchID: string;
-    type: string;
-    connectionRef: { name: string };
-    disabled?: boolean;
-    deletionPolicy?: string;
-    adopt?: unknown;
-    computeUnits?: { min: number; max: number };
-    postgresSettings?: Record<string, string>;
-    passwordlessAccess?: boolean;
-    driftPolicy?: string;
-    managementPolicy?: string;
-    schedule?: { name: string; computeUnits: { min: number; max: number } }[];
-    disruption?: Disruption | undefined;
-  };
-  status: Record<string, unknown> & {
-    conditions?: { type: string; reason: string; status: string }[];
-    schedule?: { active: string; until?: string };
-    appliedEntry?: string;
-    waiting?: { field: string }[];
-    nextWindow?: string;
-  };
-}
-
-export const ourUID = "00000000-0000-4000-8000-00000000000a";
+import { type Configuration, type Facts, type Kube, ourUID } from "./terms.ts";
 
 export function firstObject({ type, adopt, spec }: Configuration): Kube {
   return {

@@ -2,9 +2,9 @@ import type { ComputeMemory } from "../../src/operator/compute/memory.ts";
 import type { Observed } from "../../src/operator/compute/observe/observation.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import { trusted } from "./canonical.ts";
-import type { Configuration } from "./configuration.ts";
 import { configuration, formerStands, strangerStands, strangersPrimary } from "./configuration.ts";
 import { type Parts, parts } from "./operator.ts";
+import type { Configuration } from "./terms.ts";
 
 // Each switches one guard of the operator off, from outside: the product itself carries no switch for it.
 

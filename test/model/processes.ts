@@ -2,10 +2,10 @@ import { annotations } from "../../src/operator/resources/names.ts";
 import { entryIn, phaseAt, sizeIn, wallIn } from "./calendar.ts";
 import { newestVersion, nowMs, textOf, tickMs, trusted, valueOf, versionText } from "./canonical.ts";
 import type { Happening, Memory } from "./memory.ts";
-import { type Kube, ourUID } from "./people.ts";
 import { Servers } from "./servers.ts";
 import { bears } from "./service.ts";
 import type { Process, World } from "./state.ts";
+import { type Kube, ourUID } from "./terms.ts";
 
 /** How processes start, die and see the object, and how time passes for them. */
 export class Processes extends Servers {

@@ -1,6 +1,6 @@
 import { Search, type Searched } from "./checker.ts";
-import type { Configuration } from "./configuration.ts";
 import { type Parts, parts } from "./operator.ts";
+import type { Configuration } from "./terms.ts";
 import { WorldModel } from "./world.ts";
 
 /** Seconds of this process's own work: other programs of the machine do not count. */

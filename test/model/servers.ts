@@ -4,9 +4,9 @@ import { Refusal } from "../simulation/api-server/refusal.ts";
 import { wallIn } from "./calendar.ts";
 import { newestVersion, renumbered, textOf, trusted } from "./canonical.ts";
 import type { Effect } from "./memory.ts";
-import type { Kube } from "./people.ts";
 import { carriedOut, type Service, shown, type Write } from "./service.ts";
 import { type Patch, type World, WorldState } from "./state.ts";
+import type { Kube } from "./terms.ts";
 
 /** The API server and the service: what a patch or a write does to them. */
 export class Servers extends WorldState {

@@ -8,33 +8,10 @@ import {
   versionsIn,
   withNumbers,
 } from "./canonical.ts";
-import type { Configuration } from "./configuration.ts";
 import { type Effect, type Happening, partsOf, type Run } from "./memory.ts";
 import { OperatorModel, type Parts } from "./operator.ts";
-import type { Kube } from "./people.ts";
 import type { Service, Write } from "./service.ts";
-
-/** What may still happen how often, and what the judge has to know of what happened. */
-export interface Facts {
-  left: Partial<Record<string, number>>;
-  /** A promise that was broken in passing. */
-  bad?: string;
-  /** A loss that nobody promises to prevent. */
-  isExcused?: true;
-  /** The object went while `deletionPolicy` was Retain. */
-  isRetained?: true;
-  /** How many restarts had no answer, and how many were asked for. */
-  unanswered?: number;
-  asked?: number;
-  /** Somebody moved or deleted an endpoint at the service. */
-  isMeddledWith?: true;
-  /** The entry of the schedule that the service was last brought to; empty: none. */
-  broughtTo?: string;
-  /** Somebody resized the endpoint while the service was not in the entry in force, or no status said so. */
-  isBlurred?: true;
-  /** The entry whose size the list of the last reconcile showed. */
-  shownEntry?: string;
-}
+import type { Configuration, Facts, Kube } from "./terms.ts";
 
 /** One process of the operator. */
 export interface Process {
