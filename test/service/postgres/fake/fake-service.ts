@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { ServiceClock } from "../../../../src/service/clock.ts";
 import { cryptoIds } from "../../../../src/service/ids.ts";
-import { Postgres } from "../../../../src/service/postgres/postgres.ts";
+import { Postgres, type PostgresSettings } from "../../../../src/service/postgres/postgres.ts";
 import { Seed } from "../../../../src/service/seed/document.ts";
 import { applySeed } from "../../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../../src/service/service.ts";
@@ -60,6 +60,13 @@ export class HastenedClock implements ServiceClock {
 /** How often a test looks at a service in which nothing happens. */
 const mostLooks = 2000;
 
+export interface FakesOptions {
+  /** True for a store in a file, for a service that ends and begins again. */
+  keepsStore?: boolean;
+  settings?: Partial<PostgresSettings>;
+  env?: Readonly<Record<string, string>>;
+}
+
 export interface Begun {
   id: string;
   action: string;
@@ -80,11 +87,16 @@ export class ServiceOnFakes implements AsyncDisposable {
   #postgres: Postgres | undefined;
   #service: Service | undefined;
 
-  constructor({ keepsStore = false } = {}) {
+  readonly #settings: Partial<PostgresSettings>;
+  readonly #env: Readonly<Record<string, string>>;
+
+  constructor({ keepsStore = false, settings = {}, env = {} }: FakesOptions = {}) {
     this.#file = keepsStore ? this.data : ":memory:";
+    this.#settings = settings;
+    this.#env = env;
   }
 
-  static async start(document: object = seed, options: { keepsStore?: boolean } = {}): Promise<ServiceOnFakes> {
+  static async start(document: object = seed, options: FakesOptions = {}): Promise<ServiceOnFakes> {
     const fakes = new ServiceOnFakes(options);
     await fakes.start(document);
     return fakes;
@@ -92,7 +104,14 @@ export class ServiceOnFakes implements AsyncDisposable {
 
   /** `document`: what is planted first. */
   async start(document?: object): Promise<void> {
-    const [{ clock, machine }, ids, store] = [this, cryptoIds(), Store.open(this.#file)];
+    await this.open(document);
+    await this.begin();
+  }
+
+  /** Opens the service, which lets no client in yet. */
+  async open(document?: object): Promise<void> {
+    const { clock, machine } = this;
+    const [ids, store] = [cryptoIds(), Store.open(this.#file)];
     const settings = {
       host: "127.0.0.1",
       port: 0,
@@ -102,21 +121,21 @@ export class ServiceOnFakes implements AsyncDisposable {
       user: undefined,
       data: this.data,
       temporaryDiskScale: 1,
+      ...this.#settings,
     };
+    const env = { XDG_CACHE_HOME: this.#directory.path, ...this.#env };
     const onError = (error: unknown) => this.errors.push(error);
     const stderr = (line: string) => this.lines.push(line);
-    const ports = {
-      clock,
-      ids,
-      store,
-      processes: machine,
-      env: { XDG_CACHE_HOME: this.#directory.path },
-      stderr,
-      onError,
-    };
-    this.#postgres = await Postgres.open(settings, ports);
+    const ports = { clock, ids, store, processes: machine, env, stderr, onError };
+    this.#postgres = await Postgres.open(settings, ports).catch((error: unknown) => {
+      store.close();
+      throw error;
+    });
     this.#service = createService({ clock, random: () => 0.5, ids, store, behind: this.#postgres, onError });
     if (document) this.core.change((context, at) => applySeed(context, Seed.parse(document), at));
+  }
+
+  async begin(): Promise<void> {
     await this.postgres.begin(this.core);
     await this.settled();
     await this.until(() => this.store.branchData.missing().length === 0);
@@ -138,9 +157,16 @@ export class ServiceOnFakes implements AsyncDisposable {
 
   /** Sends a request as Ana. */
   async send(line: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
-    const [method = "", path = ""] = line.split(" ");
+    const [method = "", target = ""] = line.split(" ");
+    const { pathname, searchParams } = new URL(`/api/v2${target}`, "http://service");
     const headers = { authorization: "Bearer ana-key" };
-    const call = { method, path: `/api/v2${path}`, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const call = {
+      method,
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
     const now = this.core.call(call);
     const reply = (await now.later) ?? now;
     return { status: reply.status, body: JSON.parse(reply.body ?? "{}") };

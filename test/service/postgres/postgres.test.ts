@@ -1,0 +1,217 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { PostgresUnusable } from "../../../src/service/postgres/failure.ts";
+import { logIn } from "../../../src/service/postgres/proxy/login.ts";
+import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { ServiceOnFakes } from "./fake/fake-service.ts";
+import { main, primary, project, seed } from "./rig.ts";
+
+const compute = `/projects/${project}/endpoints/${primary}`;
+const second = 1000;
+
+let fakes: ServiceOnFakes;
+beforeEach(() => {
+  fakes = new ServiceOnFakes();
+});
+afterEach(() => fakes[Symbol.asyncDispose]());
+
+/** A client of the main compute that has sent its first message. */
+async function client(role = "app"): Promise<Socket> {
+  const { host, port } = fakes.postgres.backend.address;
+  const socket = connect(port, host).on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  const parameters = { user: role, database: "stock", options: `endpoint=${primary}` };
+  socket.write(startupPacket(0x30000, new Map(Object.entries(parameters))));
+  await new Promise<void>((resolve) => socket.once("connect", resolve));
+  return socket;
+}
+
+/** What a client is told at the end of its login with the API's password, or another one. */
+async function loggedIn(socket: Socket, password?: string): Promise<string> {
+  const role = fakes.store.catalogs.roles(main).find(({ name }) => name === "app");
+  const own = role ? fakes.postgres.catalog.passwordOf(role) : "";
+  return (await logIn(socket, { password: password ?? own })).toString("latin1");
+}
+
+describe("clients", () => {
+  it("a client that comes before the service has begun waits, and wakes its compute then", async () => {
+    await fakes.open(seed);
+    const early = await client();
+    const answer = loggedIn(early);
+    await fakes.begin();
+    expect((await answer).startsWith("R\0\0\0\x08\0\0\0\0K")).toBe(true);
+    expect([fakes.compute().currentState, fakes.machine.servers.size]).toEqual(["active", 1]);
+    expect(fakes.core.context.backend.connections(fakes.compute(), false)).toBe(1);
+  });
+
+  it("a client with another password than the server knows is refused, and one of no role too", async () => {
+    await fakes.start(seed);
+    expect(await loggedIn(await client(), "wrong")).toContain('password authentication failed for user "app"');
+    expect(await loggedIn(await client("nobody"), "wrong")).toContain("password authentication failed");
+    expect(fakes.core.context.backend.connections(fakes.compute(), false)).toBe(0);
+  });
+
+  it("a client that waits when the service ends is told so", async () => {
+    await fakes.open(seed);
+    const answer = loggedIn(await client()).catch(String);
+    const { postgres } = fakes;
+    await new Promise((resolve) => setImmediate(resolve));
+    await postgres.close();
+    expect(await answer).toMatch(/shutting down|closed/);
+  });
+
+  it("a compute whose client does nothing is suspended when its time is up, and its connection ends", async () => {
+    await fakes.start(seed);
+    const one = await client();
+    await loggedIn(one);
+    const ended = new Promise<void>((resolve) => one.resume().once("close", resolve));
+    fakes.clock.advance(299 * second);
+    await fakes.clock.looks();
+    expect([fakes.compute().currentState, fakes.compute().pendingState]).toEqual(["active", undefined]);
+    fakes.clock.advance(2 * second);
+    await fakes.until(() => fakes.compute().currentState === "idle");
+    await ended;
+    expect(fakes.machine.servers.size).toBe(0);
+  });
+
+  it("a compute whose client works is not suspended, and is later than that once the client has left", async () => {
+    await fakes.start(seed);
+    const one = await client();
+    await loggedIn(one);
+    fakes.machine.answer = ({ sql }) => (sql.includes("pg_stat_activity") ? [[String(fakes.clock.now())]] : undefined);
+    fakes.clock.advance(301 * second);
+    await fakes.clock.looks();
+    expect(fakes.compute()).toMatchObject({ currentState: "active", pendingState: undefined, suspendDue: undefined });
+    one.destroy();
+    await fakes.until(() => fakes.compute().suspendDue !== undefined);
+    expect(fakes.compute().suspendDue).toBeGreaterThan(fakes.clock.now() + 290 * second);
+  });
+});
+
+describe("the address in connection URIs", () => {
+  it.each([
+    [{ host: "127.0.0.1" }, "127.0.0.1", 0],
+    [{ host: "0.0.0.0" }, "127.0.0.1", 0],
+    [{ host: "::" }, "::1", 0],
+    [{ advertise: "db.example.com:6432" }, "db.example.com", 6432],
+    [{ advertise: "[fd00::1]:6432" }, "fd00::1", 6432],
+    [{ advertise: "db.example.com:80" }, "db.example.com", 80],
+  ])("the address of %j is %s, port %i, or the one that it listens on", async (settings, host, port) => {
+    fakes = new ServiceOnFakes({ settings });
+    await fakes.open(seed);
+    const { address } = fakes.postgres.backend;
+    expect([address.host, port === 0 ? address.port > 0 : address.port]).toEqual([host, port === 0 || port]);
+  });
+});
+
+describe("a service that cannot begin", () => {
+  it("a port that is taken is named, with the flag for another one, and nothing of the service stays", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void other.close());
+    const address = other.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    fakes = new ServiceOnFakes({ settings: { port } });
+    const refused = fakes.open(seed);
+    await expect(refused).rejects.toThrow(PostgresUnusable);
+    await expect(refused).rejects.toThrow(
+      new RegExp(`^cannot listen for Postgres on 127.0.0.1, port ${port}: .*EADDRINUSE.* with --postgres-port.$`),
+    );
+    expect([
+      existsSync(join(`${fakes.data}.postgres`, "owner")),
+      existsSync(join(`${fakes.data}.postgres`, "s")),
+    ]).toEqual([false, false]);
+  });
+
+  it("servers of another store are not taken over", async () => {
+    await fakes.start(seed);
+    await fakes.stop();
+    const refused = fakes.open(seed);
+    await expect(refused).rejects.toThrow("belongs to another store than the one of --data");
+  });
+});
+
+describe("pooled hosts", () => {
+  const warnings = async (version: string) => {
+    const { path, remove } = temporaryDirectory("pgbouncer");
+    onTestFinished(remove);
+    writeFileSync(join(path, "pgbouncer"), "", { mode: 0o755 });
+    fakes = new ServiceOnFakes({ env: { PATH: path } });
+    fakes.machine.ends.set("pgbouncer", { status: 0, output: `PgBouncer ${version}` });
+    await fakes.start(seed);
+    return fakes.lines.map((line) => line.replace(path, ""));
+  };
+
+  it("the operator of the service reads what the machine's PgBouncer lacks, and that there is none", async () => {
+    expect(await warnings("1.21.0")).toEqual([]);
+    expect(await warnings("1.20.1")).toEqual([
+      "/pgbouncer is older than 1.21: clients of pooled hosts cannot use prepared statements.",
+    ]);
+    fakes = await ServiceOnFakes.start();
+    expect(fakes.lines).toEqual([
+      "pgbouncer is not on the path: clients of pooled hosts reach their servers directly.",
+    ]);
+  });
+});
+
+describe("the history of a branch", () => {
+  it("the log of a branch is kept every five seconds while its primary runs", async () => {
+    await fakes.start(seed);
+    await fakes.change(`POST ${compute}/start`);
+    const { data } = fakes.serverOf();
+    const kept = () => fakes.names(join("history", data.directory.split("/").at(-1) ?? "", "wal"));
+    for (let times = 1; times <= 2; times += 1) {
+      fakes.write(`row ${times}`);
+      data.switchLog();
+      fakes.clock.advance(4 * second);
+      await fakes.clock.looks();
+      expect(await kept()).toHaveLength(times - 1);
+      fakes.clock.advance(second);
+      await expect.poll(kept).toHaveLength(times);
+    }
+    expect(fakes.core.context.backend.history(main)?.bytes).toBeGreaterThan(0);
+    expect(fakes.core.context.backend.history("br-none")).toBeUndefined();
+  });
+
+  it("why a history cannot be kept is told once, and keeping it is tried again", async () => {
+    await fakes.start(seed);
+    await fakes.change(`POST ${compute}/start`);
+    const { data } = fakes.serverOf();
+    const history = join(`${fakes.data}.postgres`, "history");
+    const wal = join(history, data.directory.split("/").at(-1) ?? "", "wal");
+    mkdirSync(join(wal, data.segmentName), { recursive: true });
+    data.switchLog();
+    for (let times = 0; times < 2; times += 1) {
+      fakes.clock.advance(5 * second);
+      await fakes.clock.looks();
+    }
+    const told = fakes.lines.filter((line) => line.startsWith(`the history of branch ${main} cannot be kept`));
+    expect(told).toHaveLength(1);
+  });
+});
+
+it("a service that ends leaves no server, no socket and no wait", async () => {
+  await fakes.start(seed);
+  await fakes.change(`POST ${compute}/start`);
+  const root = `${fakes.data}.postgres`;
+  expect(existsSync(join(root, "s"))).toBe(true);
+  const { host, port } = fakes.postgres.backend.address;
+  await fakes.stop();
+  expect([fakes.machine.servers.size, existsSync(join(root, "s")), existsSync(join(root, "owner"))]).toEqual([
+    0,
+    false,
+    false,
+  ]);
+  const refused = new Promise((resolve) => connect(port, host).once("error", (error) => resolve(error.message)));
+  expect(await refused).toContain("ECONNREFUSED");
+  expect(fakes.clock.pending).toBe(0);
+});
+
+it("the schema of a database cannot be read before the service has begun", async () => {
+  await fakes.open(seed);
+  const { status, body } = await fakes.send(`GET /projects/${project}/branches/${main}/schema?db_name=stock`);
+  expect([status, body["message"]]).toEqual([503, "the service is starting up"]);
+});
