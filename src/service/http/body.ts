@@ -25,10 +25,13 @@ export interface BodyRoom {
 
 /**
  * Reads a request's body to its end, and keeps it where there is room for it. Rejects with `Refusal` as soon as it is
- * known to be too long, to hold too much or to have no room: the rest is not kept. Rejects if it is cut off.
+ * known to be too long, to hold too much or to have no room: the rest is not kept. Rejects if it is cut off, also where
+ * that was before.
  */
 export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
   if (Number(incoming.headers["content-length"] ?? 0) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
+  // Nothing more comes from it, not even its end.
+  if (incoming.destroyed) return Promise.reject(new Error("the client has left"));
   return new Promise((resolve, reject) => {
     // Piece by piece: the text of a long body in one go would hold the loop.
     const decoder = new StringDecoder("utf8");

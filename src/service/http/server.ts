@@ -169,8 +169,10 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
     const reply = await sql.answer({ headers, hold, body: (room) => readBody(incoming, room), gone });
     await sendBeforeEnd(request, forAnySite(reply));
   } catch (error) {
+    // A client that went away in the middle of its request waits for no answer.
+    if (outgoing.destroyed) return;
     const reply = error instanceof Refusal ? service.refused(call, error) : service.internalError(error);
-    if (!outgoing.destroyed) await sendBeforeEnd(request, forAnySite(reply));
+    await sendBeforeEnd(request, forAnySite(reply));
   } finally {
     if (gone.aborted) release();
     else gone.addEventListener("abort", release);
@@ -186,9 +188,10 @@ async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: Se
   if (!incoming.complete) incoming.destroy();
 }
 
-/** Aborts when the client leaves before it has its answer. */
+/** Aborts when the client leaves before it has its answer, or has left. */
 function goneSignal(outgoing: ServerResponse): AbortSignal {
   const gone = new AbortController();
+  if (outgoing.destroyed) gone.abort();
   outgoing.once("close", () => gone.abort());
   return gone.signal;
 }
