@@ -11,14 +11,13 @@ export const nothing = z.unknown();
  * call has refused it already.
  */
 export function checkKnown(operationId: string, body: unknown): void {
-  if (body !== undefined) check(publicBody(operationId), withoutEmptyTexts(body, 3), "body");
+  if (body !== undefined) check(publicBody(operationId), withoutEmptyTexts(body), "body");
 }
 
-/** Deeper than any field of the public API; what a client nests below is not checked. */
-function withoutEmptyTexts(value: unknown, depth: number): unknown {
-  if (depth === 0 || typeof value !== "object" || value === null || Array.isArray(value)) return value;
+function withoutEmptyTexts(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const fields = Object.entries(value).filter(([, field]) => field !== "");
-  return Object.fromEntries(fields.map(([name, field]) => [name, withoutEmptyTexts(field, depth - 1)]));
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutEmptyTexts(field)]));
 }
 
 /** The parsed value; otherwise a refusal that names every invalid field and what is allowed. */

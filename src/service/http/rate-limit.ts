@@ -99,9 +99,7 @@ type Limited = Pick<Caller, "limitedAs" | "projectKey">;
 class Window {
   readonly #size: number;
   readonly #span: number;
-  #times: number[] = [];
-  /** The index of the oldest request that still counts. */
-  #first = 0;
+  readonly #times: number[] = [];
 
   constructor(size: number, span: number) {
     this.#size = size;
@@ -110,13 +108,9 @@ class Window {
 
   /** Milliseconds until another request is admitted; 0 if it is now. A clock that was set back resets the count. */
   wait(at: number): number {
-    while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) + this.#span <= at) this.#first += 1;
-    if (this.#first > this.#size) {
-      this.#times = this.#times.slice(this.#first);
-      this.#first = 0;
-    }
-    const oldest = this.#times[this.#first];
-    const full = this.#times.length - this.#first >= this.#size;
+    while (this.#times[0] !== undefined && this.#times[0] + this.#span <= at) this.#times.shift();
+    const [oldest] = this.#times;
+    const full = this.#times.length >= this.#size;
     return full && oldest !== undefined && oldest <= at ? oldest + this.#span - at : 0;
   }
 

@@ -99,8 +99,6 @@ function define<Body, Query, Reached>(
   const { body, query } = shape;
   return {
     ...shape,
-    body,
-    query,
     access,
     run(incoming) {
       const reached = reach(incoming);

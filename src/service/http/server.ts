@@ -181,9 +181,9 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
 
 /** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */
 async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: ServiceReply): Promise<void> {
-  if (!incoming.complete) endTinyPieces(incoming);
+  if (incoming.complete) return send(outgoing, reply);
+  endTinyPieces(incoming);
   send(outgoing, reply);
-  if (incoming.complete) return;
   await elapsed(service, lingerMs);
   if (!incoming.complete) incoming.destroy();
 }
@@ -198,7 +198,8 @@ function goneSignal(outgoing: ServerResponse): AbortSignal {
 
 function upgrade(sql: SqlAccess, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const url = urlOf(incoming);
-  socket.on("error", () => socket.destroy());
+  // Node ends the socket; without a listener, the error would end the service.
+  socket.on("error", () => {});
   if (url) sql.upgrade(incoming, socket, head, url);
 }
 

@@ -110,6 +110,18 @@ function withValues(body: unknown, values: Record<string, unknown>): unknown {
   return Object.fromEntries(fields.map(([name, value]) => [name, values[name] ?? withValues(value, values)]));
 }
 
+it.each([
+  [`POST /projects/${project}/branches`, { branch: { name: "", parent_id: "", parent_lsn: "" } }],
+  [`POST /projects/${project}/branches`, { endpoints: [{ type: "read_only", provisioner: "" }] }],
+  [`POST /projects/${project}/endpoints`, { endpoint: { branch_id: preview, type: "read_write", region_id: "" } }],
+  [`POST /projects/${project}/endpoints`, { endpoint: { branch_id: preview, type: "read_write", provisioner: "" } }],
+  ["POST /projects", { project: { org_id: "org-shop", name: "", region_id: "", provisioner: "" } }],
+  [`POST /projects/${project}/branches`, " \n"],
+])("an empty text in %s counts as omitted, as does a body of white space: %j", (line, body) => {
+  const answer = shop.ana(line, body);
+  expect([answer.status, answer.body["message"]]).toEqual([201, undefined]);
+});
+
 describe.each(Object.keys(fitting))("the body of %s", (operationId) => {
   const operation = publicOperations.find((one) => one.operationId === operationId);
   const path = (operation?.path ?? "")

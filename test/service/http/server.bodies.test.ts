@@ -24,6 +24,20 @@ it("a body that says it is too long is refused before any of it has come", async
   wire.socket.destroy();
 });
 
+it("a body of a megabyte is read, with or without a stated length, and no byte more", async () => {
+  await using shop = await ListeningShop.start();
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  const url = `${shop.baseURL}/projects`;
+  const status = async (length: number) => {
+    const body = "x".repeat(length);
+    const stated = await fetch(url, { method: "POST", headers, body });
+    const unstated = await fetch(url, { method: "POST", headers, body: new Blob([body]).stream(), duplex: "half" });
+    return [stated.status, unstated.status];
+  };
+  expect(await status(1_000_000)).toEqual([400, 400]);
+  expect(await status(1_000_001)).toEqual([413, 413]);
+});
+
 it("a body without a stated length is refused as soon as it is too long, and its connection ends", async () => {
   await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
   const wire = new Wire(shop);

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { ErrorBody } from "../../../src/api/error.ts";
+import type { EventSink } from "../../../src/service/http/exchange.ts";
 import type { Fault } from "../../../src/service/http/faults.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
+import { Wire } from "../support/wire.ts";
 
 let shop: ListeningShop;
 beforeAll(async () => {
@@ -125,6 +127,8 @@ describe("a fault", () => {
     expect(answer.status).toBe(200);
     await expect(answer.text()).rejects.toThrow("terminated");
     expect(nameNow()).toBe("cut");
+    const whole = await (await rename("cut")).text();
+    expect(Number(answer.headers.get("content-length"))).toBe(whole.length);
   });
 
   it("html: the request has its effect, and a proxy answers in its own words", async () => {
@@ -198,4 +202,26 @@ describe("a fault", () => {
     const missing = await fetch(plain.baseURL.replace("/api/v2", "/_faults"), { method: "PUT", body: "[]" });
     expect(missing.status).toBe(404);
   });
+});
+
+it("a client that is slow to take events gets the newest of those that wait, and no older one", async () => {
+  await using slow = await ListeningShop.start();
+  const sinks: EventSink[] = [];
+  const closed = vi.fn<() => void>();
+  const open = (sink: EventSink) => {
+    sinks.push(sink);
+    return closed;
+  };
+  slow.core.exchange = () => ({ kind: "stream", open, delayMs: 0 });
+  const wire = new Wire(slow);
+  wire.send("GET /changes HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(await wire.answer()).toMatch(/content-type: text\/event-stream\r\ncache-control: no-store\r\n/);
+  const long = "x".repeat(1_000_000);
+  for (const event of [`first ${long}`, "older", "newest"]) sinks[0]?.send(`data: ${event}\n\n`);
+  await expect.poll(() => wire.received.includes("data: newest\n\n")).toBe(true);
+  sinks[0]?.send("data: later\n\n");
+  await expect.poll(() => wire.received.includes("data: later\n\n")).toBe(true);
+  expect(wire.received.match(/(?<=data: )[a-z]+/g)).toEqual(["first", "newest", "later"]);
+  sinks[0]?.end();
+  await expect.poll(() => closed.mock.calls.length).toBe(1);
 });

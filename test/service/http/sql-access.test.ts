@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { Reached } from "../../../src/service/http/reached.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
@@ -20,6 +20,7 @@ class Access implements SqlAccess {
   async answer(call: SqlCall) {
     const user = call.headers["neon-connection-string"];
     if (user === "broken") throw new Error("a mistake of ours");
+    if (user === "long") return { status: 200, headers: {}, pieces: ["one, ", "two"].map((text) => Buffer.from(text)) };
     if (user !== "app") return { status: 400, headers: {}, body: "{}" };
     const body = await call.body({ holding: call.hold("ep-1"), longest: 1_000_000, limits });
     return { status: 200, headers: {}, body: String(body.length) };
@@ -65,6 +66,22 @@ it("nothing of a body is read before its sender has logged in, and its share is 
   await expect.poll(() => bytes.all).toBe(150_000);
   unfinished[1]?.socket.destroy();
   await expect.poll(() => bytes.all).toBe(0);
+});
+
+it("an answer in pieces arrives whole, with its length", async () => {
+  await using shop = await start(new Shares());
+  const headers = { "neon-connection-string": "long" };
+  const answer = await fetch(new URL("/sql", shop.baseURL), { method: "POST", headers });
+  expect([answer.headers.get("content-length"), await answer.text()]).toEqual(["8", "one, two"]);
+});
+
+it("a client that has sent all of its body keeps nothing waiting that was refused or answered", async () => {
+  await using shop = await start(new Shares());
+  const after = vi.spyOn(shop.core.context.clock, "after");
+  onTestFinished(() => after.mockRestore());
+  expect(await answered(shop, "app", 1000)).toEqual([200, "*"]);
+  expect(await answered(shop, "stranger", 0)).toEqual([400, "*"]);
+  expect(after).not.toHaveBeenCalled();
 });
 
 it("every refusal of SQL may be read by the page that sent it, and no other answer of the service", async () => {
