@@ -4,10 +4,10 @@ import { cryptoIds, seededIds, uuidOf } from "../../src/service/ids.ts";
 const ids = { crypto: cryptoIds(), seeded: seededIds(() => 0.999) };
 const hex = "[0-9a-f]";
 
-it.each(Object.entries(ids))("%s ids have the forms of the public service", (_, { uuid, name, secret }) => {
-  expect(uuid()).toMatch(new RegExp(`^${hex}{8}-${hex}{4}-4${hex}{3}-[89ab]${hex}{3}-${hex}{12}$`));
-  expect(name()).toMatch(new RegExp(`^[a-z]+-[a-z]+-${hex}{8}$`));
-  expect(secret()).toMatch(/^[A-Za-z0-9]{64}$/);
+it.each(Object.entries(ids))("%s ids have the forms of the public service", (_, made) => {
+  expect(made.uuid()).toMatch(new RegExp(`^${hex}{8}-${hex}{4}-4${hex}{3}-[89ab]${hex}{3}-${hex}{12}$`));
+  expect(made.name()).toMatch(new RegExp(`^[a-z]+-[a-z]+-${hex}{8}$`));
+  expect(made.secret()).toMatch(/^[A-Za-z0-9]{64}$/);
 });
 
 it("real ids are new each time", () => {
