@@ -163,6 +163,7 @@ describe("the history of a branch", () => {
     await fakes.change(`POST ${compute}/start`);
     const { data } = fakes.serverOf();
     const kept = () => fakes.names(join("history", data.directory.split("/").at(-1) ?? "", "wal"));
+    const { pending } = fakes.clock;
     for (let times = 1; times <= 2; times += 1) {
       fakes.write(`row ${times}`);
       data.switchLog();
@@ -171,6 +172,7 @@ describe("the history of a branch", () => {
       expect(await kept()).toHaveLength(times - 1);
       fakes.clock.advance(second);
       await expect.poll(kept).toHaveLength(times);
+      await expect.poll(() => fakes.clock.pending).toBe(pending);
     }
     expect(fakes.core.context.backend.history(main)?.bytes).toBeGreaterThan(0);
     expect(fakes.core.context.backend.history("br-none")).toBeUndefined();
