@@ -1,6 +1,6 @@
 import type { JsonObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
-import { randomFields } from "../support/compute-fields.ts";
+import { computeSizes, randomFields } from "../support/compute-fields.ts";
 
 /** One team's Computes: a namespace with a connection of its own, projects of its own, an operator of its own. */
 export interface Fleet {
@@ -74,11 +74,9 @@ export function branchesOf(fleet: Fleet, project: string): string[] {
   return [...new Set([...own, ...(pool.project === project ? [pool.branch] : [])])];
 }
 
-const sizes = [0.25, 0.5, 1, 2, 4] as const;
-
 /** A spec for a Compute. It never suspends, so that what is settled stays as it is. */
 export function specOf(member: Member, branchID: string, dice: Dice): JsonObject {
-  const size = dice.pick(sizes);
+  const size = dice.pick(computeSizes);
   return {
     projectID: member.project,
     branchID,

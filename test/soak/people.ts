@@ -1,6 +1,8 @@
 import { ApiKeyCreated } from "../../src/api/api-keys.ts";
 import { administratorsKey, compute, type Project } from "../e2e/manifests.ts";
 import type { Cluster } from "../integration/support/cluster-admin.ts";
+import { Dice } from "../simulation/dice.ts";
+import { computeSizes } from "../support/compute-fields.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import type { HelpReason } from "./soak-stage.ts";
 
@@ -20,8 +22,6 @@ interface Member {
   branchID: string;
 }
 
-const sizes = [0.25, 0.5, 1, 2, 4] as const;
-
 /**
  * The users of a churning fleet: one change at a time, in the cluster, or at the service outside the operator.
  */
@@ -31,6 +31,8 @@ export class People {
   /** What the API server or the service refused, or did not answer, as while either is down. */
   refused = 0;
   readonly #options: PeopleOptions;
+  /** Picking from nothing throws: then nothing is done this time. */
+  readonly #dice = new Dice(Math.random);
   readonly #fleet = new Map<string, Member>();
   #made = 0;
   #keys = 0;
@@ -50,18 +52,18 @@ export class People {
     const { computes } = this.#options;
     const few = this.#fleet.size < computes * 0.8;
     const many = this.#fleet.size > computes * 1.2;
-    const [what, how] = pickWeighted<[string, () => Promise<void>]>([
-      [30, ["resizes", () => this.#resize()]],
-      [few ? 60 : many ? 0 : 15, ["creates", () => this.#create()]],
-      [many ? 60 : few ? 0 : 15, ["deletes", () => this.#delete()]],
-      [10, ["restarts", () => this.#restart(this.#anyone().name)]],
-      [8, ["moves", () => this.#move()]],
-      [5, ["connection Secrets", () => this.#bind()]],
-      [4, ["scaled pools", () => this.#scale()]],
-      [8, ["wake-ups", () => this.#connect()]],
-      [6, ["changes at the service", () => this.#drift()]],
-      [2, ["deletions at the service", () => this.#lose()]],
-      [1, ["key rotations", () => this.#rotate()]],
+    const [what, how] = this.#dice.weighted<[string, () => Promise<unknown>]>([
+      [30, () => ["resizes", () => this.#resize()]],
+      [few ? 60 : many ? 0 : 15, () => ["creates", () => this.#create()]],
+      [many ? 60 : few ? 0 : 15, () => ["deletes", () => this.#delete()]],
+      [10, () => ["restarts", () => this.#restart(this.#anyone().name)]],
+      [8, () => ["moves", () => this.#move()]],
+      [5, () => ["connection Secrets", () => this.#bind()]],
+      [4, () => ["scaled pools", () => this.#scale()]],
+      [8, () => ["wake-ups", () => this.#connect()]],
+      [6, () => ["changes at the service", () => this.#drift()]],
+      [2, () => ["deletions at the service", () => this.#lose()]],
+      [1, () => ["key rotations", () => this.#rotate()]],
     ]);
     try {
       await how();
@@ -73,23 +75,23 @@ export class People {
 
   async #create(): Promise<void> {
     const { cluster, namespace, projects } = this.#options;
-    const project = pick(projects);
+    const project = this.#dice.pick(projects);
     const free = this.#freeBranches(project);
-    const type = Math.random() < 0.6 && free.length > 0 ? "read_write" : "read_only";
+    const type = this.#dice.chance(0.6) && free.length > 0 ? "read_write" : "read_only";
     const member: Member = {
       name: `c${++this.#made}`,
       project,
       type,
-      branchID: type === "read_write" ? pick(free) : pick(project.branches),
+      branchID: type === "read_write" ? this.#dice.pick(free) : this.#dice.pick(project.branches),
     };
-    const size = pick(sizes);
+    const size = this.#dice.pick(computeSizes);
     const spec = {
       projectID: project.id,
       branchID: member.branchID,
       type,
       computeUnits: { min: size, max: size },
-      ...(Math.random() < 0.3 ? { postgresSettings: { work_mem: "8MB" } } : {}),
-      ...(Math.random() < 0.2 ? { scaleToZero: { enabled: false } } : {}),
+      ...(this.#dice.chance(0.3) ? { postgresSettings: { work_mem: "8MB" } } : {}),
+      ...(this.#dice.chance(0.2) ? { scaleToZero: { enabled: false } } : {}),
     };
     const { metadata: _, ...manifest } = { metadata: {}, ...compute(member.name, spec) };
     await cluster.create("Compute", namespace, { ...manifest, metadata: { name: member.name } });
@@ -103,13 +105,15 @@ export class People {
   }
 
   #resize(): Promise<void> {
-    const size = pick(sizes);
-    return this.#change(this.#anyone(), { computeUnits: { min: size, max: pick([size, 8]) } });
+    const size = this.#dice.pick(computeSizes);
+    return this.#change(this.#anyone(), { computeUnits: { min: size, max: this.#dice.pick([size, 8]) } });
   }
 
   async #move(): Promise<void> {
     const member = this.#anyone();
-    const branchID = pick(member.type === "read_write" ? this.#freeBranches(member.project) : member.project.branches);
+    const branchID = this.#dice.pick(
+      member.type === "read_write" ? this.#freeBranches(member.project) : member.project.branches,
+    );
     await this.#change(member, { branchID });
     member.branchID = branchID;
   }
@@ -117,7 +121,7 @@ export class People {
   #bind(): Promise<void> {
     const member = this.#anyone();
     const secret = { name: `${member.name}-db`, database: "neondb", role: "neondb_owner" };
-    return this.#change(member, { connectionSecret: Math.random() < 0.5 ? secret : undefined });
+    return this.#change(member, { connectionSecret: this.#dice.chance(0.5) ? secret : undefined });
   }
 
   /** Does as the condition of a Compute asks: a restart, or `confirmLoss` where a key was changed amid a loss. */
@@ -137,41 +141,37 @@ export class People {
   /** A new value of the annotation. */
   async #annotate(name: string, annotation: string): Promise<void> {
     const { cluster, namespace } = this.#options;
-    await cluster.modify("Compute", namespace, name, ({ metadata }) => {
-      metadata.annotations = { ...metadata.annotations, [`compute-operator.dev/${annotation}`]: `${Date.now()}` };
-    });
+    await cluster.annotate(namespace, name, annotation, `${Date.now()}`);
   }
 
   async #scale(): Promise<void> {
     const { cluster, namespace, projects } = this.#options;
-    const project = pick(projects);
+    const project = this.#dice.pick(projects);
     const name = `readers-${project.id}`;
-    const replicas = pick([0, 1, 2, 3]);
+    const replicas = this.#dice.pick([0, 1, 2, 3]);
     if ((await cluster.find("ComputePool", namespace, name)) === undefined) {
       const template = { projectID: project.id, branchID: project.branches[0] };
       const pool = { apiVersion: "compute-operator.dev/v1alpha1", kind: "ComputePool", metadata: { name } };
       await cluster.create("ComputePool", namespace, { ...pool, spec: { replicas, template } });
       return;
     }
-    await cluster.modify("ComputePool", namespace, name, ({ spec = {} }) => {
-      spec["replicas"] = replicas;
-    });
+    await cluster.edit("ComputePool", namespace, name, { replicas });
   }
 
   async #connect(): Promise<void> {
-    const { id } = pick(await this.#endpoints());
+    const { id } = this.#dice.pick(await this.#endpoints());
     await this.#options.service.send("POST", `/_connect/${id}?seconds=5`);
   }
 
   async #drift(): Promise<void> {
-    const { id, project_id } = pick(await this.#endpoints());
-    const size = pick(sizes);
+    const { id, project_id } = this.#dice.pick(await this.#endpoints());
+    const size = this.#dice.pick(computeSizes);
     const body = { endpoint: { autoscaling_limit_min_cu: size, autoscaling_limit_max_cu: size } };
     await this.#options.service.call("PATCH", `/projects/${project_id}/endpoints/${id}`, body);
   }
 
   async #lose(): Promise<void> {
-    const { id, project_id } = pick(await this.#endpoints());
+    const { id, project_id } = this.#dice.pick(await this.#endpoints());
     await this.#options.service.call("DELETE", `/projects/${project_id}/endpoints/${id}`);
   }
 
@@ -192,19 +192,17 @@ export class People {
 
   async #change({ name }: Member, fields: Record<string, unknown>): Promise<void> {
     const { cluster, namespace } = this.#options;
-    await cluster.modify("Compute", namespace, name, (object) => {
-      object.spec = { ...object.spec, ...fields };
-    });
+    await cluster.edit("Compute", namespace, name, fields);
   }
 
   /** The endpoints of one project that were made for Computes. */
   async #endpoints() {
-    const project = pick(this.#options.projects);
+    const project = this.#dice.pick(this.#options.projects);
     return (await this.#options.service.endpoints(project.id)).filter(({ name }) => name?.startsWith("k8s-"));
   }
 
   #anyone(): Member {
-    return pick([...this.#fleet.values()]);
+    return this.#dice.pick([...this.#fleet.values()]);
   }
 
   #freeBranches({ id, branches }: Project): string[] {
@@ -214,20 +212,4 @@ export class People {
     const taken = new Set(primaries.map(({ branchID }) => branchID));
     return branches.filter((branch) => !taken.has(branch));
   }
-}
-
-/** Throws where there is nothing to pick from: then nothing is done this time. */
-function pick<T>(items: readonly T[]): T {
-  const item = items[Math.floor(Math.random() * items.length)];
-  if (item === undefined) throw new Error("nothing to pick from");
-  return item;
-}
-
-function pickWeighted<T>(choices: readonly (readonly [number, T])[]): T {
-  let point = Math.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
-  for (const [weight, choice] of choices) {
-    point -= weight;
-    if (point < 0) return choice;
-  }
-  throw new Error("nothing to choose from");
 }

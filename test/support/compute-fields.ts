@@ -3,6 +3,9 @@ import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import type { JsonObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
 
+/** Sizes that random specs have. */
+export const computeSizes = [0.25, 0.5, 1, 2, 4] as const;
+
 type Value = string | number | boolean;
 
 /** A field of the spec that the service has in the same unit, as the tests know it: not read from what they test. */

@@ -100,6 +100,22 @@ export class Cluster {
     }
   }
 
+  /** Changes fields of an object's spec: those that are undefined are taken out. */
+  edit(kind: Kind, namespace: string, name: string, fields: Record<string, unknown>): Promise<Raw> {
+    return this.modify(kind, namespace, name, (object) => {
+      object.spec = { ...object.spec, ...fields };
+    });
+  }
+
+  /** Sets an annotation of the operator's group on a Compute, or with undefined takes it away. */
+  annotate(namespace: string, name: string, annotation: string, value: string | undefined): Promise<Raw> {
+    const key = `compute-operator.dev/${annotation}`;
+    return this.modify("Compute", namespace, name, ({ metadata }) => {
+      const { [key]: _, ...others } = metadata.annotations ?? {};
+      metadata.annotations = { ...others, ...(value !== undefined && { [key]: value }) };
+    });
+  }
+
   async delete(kind: Kind, namespace: string, name: string): Promise<void> {
     await this.#send({ method: "DELETE", path: pathOf(kind, namespace, name) });
   }

@@ -151,22 +151,12 @@ export class Scenario {
 
   /** Changes a Compute's spec: members that are undefined are taken out. */
   async edit(name: string, spec: Record<string, unknown>): Promise<void> {
-    const edited = this.cluster.modify("Compute", this.namespace, name, (object) => {
-      object.spec = { ...object.spec, ...spec };
-    });
-    await this.#seen(this.namespace, name, edited);
+    await this.#seen(this.namespace, name, this.cluster.edit("Compute", this.namespace, name, spec));
   }
 
   /** Sets an annotation of ours, or with undefined takes it away. */
   async annotate(name: string, annotation: string, value: string | undefined): Promise<void> {
-    const annotated = this.cluster.modify("Compute", this.namespace, name, ({ metadata }) => {
-      const { [`compute-operator.dev/${annotation}`]: _, ...others } = metadata.annotations ?? {};
-      metadata.annotations = {
-        ...others,
-        ...(value !== undefined && { [`compute-operator.dev/${annotation}`]: value }),
-      };
-    });
-    await this.#seen(this.namespace, name, annotated);
+    await this.#seen(this.namespace, name, this.cluster.annotate(this.namespace, name, annotation, value));
   }
 
   /** `kubectl replace` with the bare manifest; resolves when what tests go by no longer shows what was before. */
@@ -193,9 +183,7 @@ export class Scenario {
   }
 
   async editConnection(spec: Record<string, unknown>, name = "default"): Promise<void> {
-    await this.cluster.modify("ServiceConnection", this.namespace, name, (object) => {
-      object.spec = { ...object.spec, ...spec };
-    });
+    await this.cluster.edit("ServiceConnection", this.namespace, name, spec);
   }
 
   /** Waits until the Compute is Ready for the spec that it has now. */

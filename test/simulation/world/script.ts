@@ -1,4 +1,4 @@
-import { randomFields } from "../../support/compute-fields.ts";
+import { computeSizes, randomFields } from "../../support/compute-fields.ts";
 import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
@@ -14,8 +14,6 @@ import { branchesOf, projects } from "./service-seed.ts";
 import { withTime } from "./time-scenarios.ts";
 
 const names = ["c0", "c1", "c2", "c3", "c4", "c5"] as const;
-const sizes = [0.25, 0.5, 1, 2, 4] as const;
-
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
   return withSecrets(withTime(timelessScriptOf(seed)));
@@ -90,7 +88,7 @@ function adoption(dice: Dice, project: string): JsonObject {
 }
 
 export function specOf(dice: Dice, { project, type, rest }: Member): JsonObject {
-  const size = dice.pick(sizes);
+  const size = dice.pick(computeSizes);
   return {
     projectID: project,
     branchID: dice.pick(branchesOf(project)),
@@ -147,7 +145,7 @@ function randomAction(dice: Dice, fleet: readonly Member[], index: number): Acti
 }
 
 export function changeOf(dice: Dice): JsonObject {
-  const size = dice.pick(sizes);
+  const size = dice.pick(computeSizes);
   return dice.weighted<JsonObject>([
     [3, () => ({ autoscaling_limit_min_cu: size, autoscaling_limit_max_cu: size })],
     [1, () => ({ pooler_enabled: dice.chance(0.5) })],
