@@ -30,6 +30,9 @@ export function duration(mostDays = 1): Parse<number> {
 
 export const fleetName = matching(/^\S{1,253}$/, "be 1 to 253 characters without spaces");
 
+/** Patterns that the base URL of a connection, which ends in /api/v2, can match. */
+const baseURLs = /^https?:\/\/[^\s/]+(?:\/\S*)?\/(?:api|[^\s/]*\*[^\s/]*)\/(?:v2|[^\s/]*\*[^\s/]*)\/?$/;
+
 export const crdsSyntax = newCommand("crds", "Prints the CRDs as YAML.");
 
 /** `compute-operator run`. */
@@ -79,7 +82,7 @@ export const runSyntax = newCommand(
     repeatable(
       "--allowed-base-url <PATTERN>",
       "base URLs that connections may name; * stands for any run of characters but /",
-      matching(/^https?:\/\/[^\s/]+/, `begin with https:// or http://, for example ${publicServicePattern}`),
+      matching(baseURLs, `begin with https:// or http:// and end in /api/v2, for example ${publicServicePattern}`),
     ).default([publicServicePattern]),
   )
   .addOption(createSettle)

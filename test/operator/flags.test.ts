@@ -148,9 +148,29 @@ describe("a bad flag is reported with what is allowed:", () => {
     [
       "base URL",
       ["--allowed-base-url", "console.example.com"],
-      /--allowed-base-url must begin with https:\/\/ or http:\/\/, .*"console.example.com"/,
+      /--allowed-base-url must begin with https:\/\/ or http:\/\/ and end in \/api\/v2, .*"console.example.com"/,
     ],
+    ...[
+      "http://127.0.0.1:*",
+      "https://*",
+      "https://a/",
+      "https://a/api",
+      "https://a/api/v1",
+      "https://a/*",
+      "https://a/api/v2/b",
+    ].map((pattern): [string, string[], RegExp] => [
+      `pattern that no base URL matches: ${pattern}`,
+      ["--allowed-base-url", pattern],
+      /--allowed-base-url must begin with https:\/\/ or http:\/\/ and end in \/api\/v2/,
+    ]),
   ])("%s", (_, args, message) => {
     expect(problem(...args)).toMatch(message);
   });
 });
+
+test.each(["http://127.0.0.1:*/api/v2", "https://*.example.com/neon/api/v2/", "https://a/*/v2", "https://a/b/*/v*"])(
+  "the pattern %s of base URLs is taken",
+  (pattern) => {
+    expect(parseRunFlags(["--allowed-base-url", pattern]).allowedBaseURLs).toEqual([pattern]);
+  },
+);
