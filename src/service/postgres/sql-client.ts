@@ -134,7 +134,7 @@ export class SqlClient {
     const key = this.#key;
     if (key === undefined || this.#ended !== undefined) return;
     const socket = createConnection(this.#path);
-    socket.on("error", () => socket.destroy());
+    socket.on("error", () => {});
     socket.end(serialize.cancel(key.processID, key.secretKey));
   }
 

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { duplexPair } from "node:stream";
-import { createSecureContext } from "node:tls";
+import { connect, createSecureContext } from "node:tls";
 import { expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { open } from "../../../src/service/postgres/proxy/open.ts";
@@ -43,3 +44,37 @@ it("a client that asks for TLS after it was told to begin it is sent away", asyn
   client.write(Buffer.concat([ssl, ssl]));
   expect(await opened).toContain("bytes before TLS");
 });
+
+it.each([
+  ["at once", false],
+  ["after it has asked", true],
+])(
+  "a client that begins TLS %s has all of it read over TLS, with the name that it gives the server",
+  async (_, asks) => {
+    const [client, server] = duplexPair();
+    const opened = open(server, secure);
+    if (asks) client.write(ssl);
+    const said = asks ? String((await once(client, "data"))[0]) : "";
+    const secured = connect({
+      socket: client,
+      servername: "ep-a.localhost",
+      rejectUnauthorized: false,
+      ALPNProtocols: ["postgresql"],
+    });
+    secured.on("error", () => {});
+    await once(secured, "secureConnect");
+    secured.write(Buffer.concat([startupPacket(0x30000, new Map([["user", "ana"]])), Buffer.from("more")]));
+    const { client: channel, opening, secure: isSecure, serverName, rest } = await opened;
+    expect(said).toBe(asks ? "S" : "");
+    expect([opening.kind, isSecure, serverName, rest.toString(), secured.alpnProtocol]).toEqual([
+      "startup",
+      true,
+      "ep-a.localhost",
+      "more",
+      "postgresql",
+    ]);
+    channel.write("answer");
+    expect(String((await once(secured, "data"))[0])).toBe("answer");
+    secured.destroy();
+  },
+);

@@ -28,7 +28,7 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   const name = key.toString("hex");
   const messages = serverMessages(key, (own) => keys.set(name, { socket: admission.socket, key: own }));
   const shown = (said: Buffer) => messages.push(said);
-  server.on("error", () => server.destroy());
+  server.on("error", () => {});
   server.once("close", () => {
     keys.delete(name);
     admission.leave();

@@ -174,7 +174,7 @@ export class Proxy {
     if (!meant) return;
     await new Promise<void>((resolve) => {
       const server = createConnection(meant.socket);
-      server.on("error", () => server.destroy());
+      server.on("error", () => {});
       server.once("close", () => resolve());
       server.end(cancelPacket(meant.key));
       server.resume();

@@ -1,0 +1,168 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { join as path } from "node:path";
+import { type Duplex, duplexPair } from "node:stream";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { type CancelKeys, join } from "../../../src/service/postgres/proxy/join.ts";
+import { message } from "../../../src/service/postgres/proxy/messages.ts";
+import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
+import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const version = 0x30002;
+const parameters = new Map([["user", "ana"]]);
+const key = Buffer.from("its own.");
+const welcome = Buffer.concat([message("R", "\0\0\0\0"), message("K", key), message("Z", "I")]);
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let socket: string;
+let server: Server;
+/** The connection that the server has, and what has come in on it. */
+let there: Promise<Socket>;
+let heard: () => string;
+let keys: CancelKeys;
+let left: number;
+/** What the server says first. */
+let greeting: Buffer;
+beforeEach(async () => {
+  directory = temporaryDirectory("join");
+  socket = path(directory.path, "s");
+  [keys, left, greeting] = [new Map(), 0, welcome];
+  const arrived = Promise.withResolvers<Socket>();
+  const chunks: Buffer[] = [];
+  there = arrived.promise;
+  heard = () => Buffer.concat(chunks).toString("latin1");
+  server = createServer((connection) => {
+    connection.on("error", () => {}).on("data", (chunk: Buffer) => chunks.push(chunk));
+    connection.write(greeting);
+    arrived.resolve(connection);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+});
+afterEach(() => {
+  server.close();
+  directory.remove();
+});
+
+function admission(at = socket) {
+  const leave = () => {
+    left += 1;
+  };
+  return {
+    socket: at,
+    verifierOf: () => Promise.reject(new Error("not asked")),
+    end: () => Promise.resolve(),
+    enter: () => {},
+    leave,
+  };
+}
+
+/** A client that has logged in to the proxy and sent `rest` by then; what it is sent, and its other end. */
+async function joined(
+  rest = "",
+  more: ReadonlyMap<string, string> = new Map(),
+): Promise<{ client: Duplex; end: Duplex; said: () => string }> {
+  const [client, end] = duplexPair();
+  const chunks: Buffer[] = [];
+  client.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const joining = { admission: admission(), parameters: new Map([...parameters, ...more]), version, keys };
+  await join(end, { secret: { password: "secret" }, rest: Buffer.from(rest) }, joining);
+  return { client, end, said: () => Buffer.concat(chunks).toString("latin1") };
+}
+
+it("bytes that a client has sent with its login reach the server after its startup packet, before later ones", async () => {
+  const { client } = await joined("first");
+  client.write("second");
+  const packet = startupPacket(version, parameters).toString("latin1");
+  await expect.poll(heard).toBe(`${packet}firstsecond`);
+});
+
+it("a client is shown a key of the proxy's in place of the server's, which is known as long as the session", async () => {
+  const { end, said } = await joined();
+  const shown = Buffer.from(said(), "latin1").subarray(14, 22);
+  expect([shown.equals(key), shown.readUInt8(0) < 128]).toEqual([false, true]);
+  expect([...keys]).toEqual([[shown.toString("hex"), { socket, key }]]);
+  end.destroy();
+  await expect.poll(() => [keys.size, left]).toEqual([0, 1]);
+});
+
+it("a server that ends its session ends the client's connection, with its last words before", async () => {
+  const { client, said } = await joined();
+  const ended = new Promise((resolve) => client.once("end", resolve));
+  (await there).end(message("N", "Mbye\0\0"));
+  await ended;
+  expect([said().endsWith("Mbye\0\0"), left]).toEqual([true, 1]);
+});
+
+it("what a server says of the protocol's version before the login reaches the client too", async () => {
+  const negotiated = message("v", "\0\0\0\0\0\0\0\0");
+  greeting = Buffer.concat([negotiated, welcome]);
+  const { said } = await joined();
+  expect(said().startsWith(`${negotiated.toString("latin1")}R`)).toBe(true);
+});
+
+it("a command that a client which replicates may not give is answered with the reason, and does not reach the server", async () => {
+  const create = message("Q", "CREATE_REPLICATION_SLOT one LOGICAL 'a/b'\0").toString("latin1");
+  const { client, said } = await joined(create, new Map([["replication", "database"]]));
+  await new Promise((resolve) => client.once("end", resolve));
+  expect([said().includes("SFATAL") || said().includes("SERROR"), heard().includes("a/b")]).toEqual([true, false]);
+  client.end();
+  await expect.poll(() => left).toBe(1);
+});
+
+it("the end of a statement is asked for of no server that is gone, and the proxy goes on", async () => {
+  const errors: unknown[] = [];
+  const made = Date.UTC(2026, 0, 1);
+  const proxy = new Proxy({
+    clock: new VirtualClock(),
+    certificate: certificateFor(["localhost"], newAuthority(made), made),
+    admit: () => Promise.resolve(admission()),
+    onError: (error) => errors.push(error),
+  });
+  /** Sends packets over a WebSocket, where the password comes in clear; answers what comes back. */
+  const send = (...packets: Buffer[]) => {
+    const [client, end] = duplexPair();
+    const chunks: Buffer[] = [];
+    client.on("data", (chunk: Buffer) => chunks.push(chunk));
+    const ended = new Promise((resolve) => client.once("end", resolve));
+    proxy.serveWebSocket(end, "ep-a.localhost");
+    for (const packet of packets) client.write(packet);
+    return { client, ended, said: () => Buffer.concat(chunks) };
+  };
+  const first = send(startupPacket(0x30000, new Map([["user", "ana"]])), message("p", "secret\0"));
+  await expect.poll(() => first.said().includes("K")).toBe(true);
+  const shown = first
+    .said()
+    .subarray(first.said().indexOf("K") + 5)
+    .subarray(0, 8);
+  server.close();
+  await send(cancelPacket(shown)).ended;
+  expect([errors, left]).toEqual([[], 0]);
+  first.client.destroy();
+  await proxy.close().catch(() => {});
+});
+
+it("an error that nobody foresaw is reported, and its client learns only that there was one", async () => {
+  const [errors, unforeseen, made] = [[] as unknown[], new TypeError("a mistake"), Date.UTC(2026, 0, 1)];
+  const proxy = new Proxy({
+    clock: new VirtualClock(),
+    certificate: certificateFor(["localhost"], newAuthority(made), made),
+    admit: () => Promise.reject(unforeseen),
+    onError: (error) => errors.push(error),
+  });
+  const [client, end] = duplexPair();
+  let said = "";
+  client.on("data", (chunk: Buffer) => {
+    said += chunk.toString("latin1");
+  });
+  proxy.serveWebSocket(end, "ep-a.localhost");
+  client.write(startupPacket(0x30000, new Map([["user", "ana"]])));
+  client.write(message("p", "secret\0"));
+  await new Promise((resolve) => client.once("end", resolve));
+  expect([errors, said.includes("CXX000\0Minternal error of the proxy"), said.includes("mistake")]).toEqual([
+    [unforeseen],
+    true,
+    false,
+  ]);
+});
