@@ -29,7 +29,7 @@ export interface BodyRoom {
  * that was before.
  */
 export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
-  if (Number(incoming.headers["content-length"] ?? 0) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
+  if (Number(incoming.headers["content-length"]) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
   // Nothing more comes from it, not even its end.
   if (incoming.destroyed) return Promise.reject(new Error("the client has left"));
   return new Promise((resolve, reject) => {

@@ -18,7 +18,11 @@ const list = (query = "") => List.parse(shop.ana(`GET ${path}${query}`).body);
 
 /** Adds branches of main with these names. */
 function add(...names: string[]): void {
-  shop.core.change(({ store }, at) =>
+  addAt(shop.time.now(), ...names);
+}
+
+function addAt(at: number, ...names: string[]): void {
+  shop.core.change(({ store }) =>
     names.forEach((name, index) =>
       store.branches.insert({
         id: `br-${index}-added`,
@@ -106,6 +110,11 @@ describe("a list of branches", () => {
     ["updated_at", "desc", ["renamed", "later", "staging", "main"]],
   ])("a list of branches is in the order of %s, %s", (by, order, names) => {
     expect(named(`?sort_by=${by}&sort_order=${order}`)).toEqual(names);
+  });
+
+  it("a list of branches by creation holds to the time, not to the order in which they came", () => {
+    addAt(shop.time.now() - 86_400_000, "earlier");
+    expect(named("?sort_by=created_at&sort_order=asc")).toEqual(["earlier", "main", "renamed", "staging", "later"]);
   });
 
   it("a list of branches begins with what changed last, and says its order", () => {

@@ -124,6 +124,14 @@ it("the connection of a client that takes nothing of its answer is ended", async
     .toBe(true);
 });
 
+it("a body in thousands of pieces is read where they are not tiny", async () => {
+  await using shop = await ListeningShop.start();
+  const wire = new Wire(shop);
+  wire.send(`${post("Transfer-Encoding: chunked")}${`50\r\n${" ".repeat(80)}\r\n`.repeat(11_000)}0\r\n\r\n`);
+  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 400 [^]*the request needs a JSON body/);
+  wire.socket.destroy();
+});
+
 it("a connection whose body comes in thousands of tiny pieces is ended, whether they are kept, dropped or refused", async () => {
   await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
   const tiny = "1\r\n \r\n";

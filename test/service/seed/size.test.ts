@@ -15,10 +15,16 @@ function wide(roles: number, others: number): SeedInput {
   return { accounts: [{ id: "a", email: "a@b.cd" }], projects: [{ id: "p", owner: "a", branches }] };
 }
 
+const databases = names(3).map((name) => ({ name }));
+const withDatabases: SeedInput = {
+  accounts: [{ id: "a", email: "a@b.cd" }],
+  projects: [{ id: "p", owner: "a", branches: [{ databases }, { databases: [{ name: "own" }], roles: ["app"] }] }],
+};
+
 it("the size of a seed counts all that it makes", () => {
   const rows = (service: TestService, tables: readonly string[]) =>
     tables.reduce((sum, table) => sum + Number(service.database.one(`SELECT count(*) AS n FROM ${table}`)?.["n"]), 0);
-  for (const document of [shopSeed, wide(3, 4)]) {
+  for (const document of [shopSeed, wide(3, 4), withDatabases]) {
     const service = new TestService().applySeed(document);
     const tables = ["accounts", "organizations", "members", "api_keys", "projects", "branches", "endpoints"];
     const catalogues = rows(service, ["roles", "databases"]);
