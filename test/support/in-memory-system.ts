@@ -13,14 +13,12 @@ import { type ClusterWeather, calm } from "../simulation/api-server/faults.ts";
 import { underShippedRights } from "../simulation/api-server/rights.ts";
 import { ApiServer } from "../simulation/api-server/server.ts";
 import { type ApiFront, InMemoryClusterTransport } from "../simulation/api-server/transport.ts";
-import { installCRDs } from "./shipped-crd.ts";
+import { installCRDs, shippedKinds } from "./shipped-crd.ts";
 import { silentLogger } from "./silent-logger.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** The API group of the operator's kinds. */
 export const group = "/apis/compute-operator.dev/v1alpha1";
-
-export const everyKind = ["computes", "serviceconnections", "clusterserviceconnections", "computepools", "branches"];
 
 export interface InMemoryClusterOptions
   extends Pick<OperatorPorts, "serviceTransport" | "random">,
@@ -47,7 +45,7 @@ export class InMemoryCluster implements AsyncDisposable {
   #operator: Operator | undefined;
 
   constructor(options: InMemoryClusterOptions) {
-    const { clock, random, controllerManager = false, definitions = everyKind } = options;
+    const { clock, random, controllerManager = false, definitions = shippedKinds } = options;
     this.#options = options;
     this.clock = clock;
     this.server = new ApiServer({ clock, random, controllerManager });

@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
-const allCRDs = ["computes", "computepools", "serviceconnections", "clusterserviceconnections", "branches"] as const;
+/** The kinds that are shipped, by the names of the files of their CRDs. */
+export const shippedKinds = [
+  "computes",
+  "serviceconnections",
+  "clusterserviceconnections",
+  "computepools",
+  "branches",
+] as const;
 
 /** A CRD as it is shipped, by the name of its file. */
 export function shippedCRD(name: string) {
@@ -11,7 +18,7 @@ export function shippedCRD(name: string) {
 /** Installs CRDs as they are shipped in an API server in memory, by the names of their files. */
 export function installCRDs(
   server: { handle(request: { method: "POST"; path: string; body: unknown }): { status: number; body?: unknown } },
-  names: readonly string[] = allCRDs,
+  names: readonly string[] = shippedKinds,
 ): void {
   for (const name of names) {
     const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

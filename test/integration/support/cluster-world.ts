@@ -5,14 +5,9 @@ import { Refusal } from "../../simulation/api-server/refusal.ts";
 import type { ApiServer } from "../../simulation/api-server/server.ts";
 import type { ApiFront } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
-import {
-  everyKind,
-  group,
-  type InMemoryClusterOptions,
-  InMemorySystem,
-  untilSo,
-} from "../../support/in-memory-system.ts";
+import { group, type InMemoryClusterOptions, InMemorySystem, untilSo } from "../../support/in-memory-system.ts";
 import { isReady } from "../../support/is-ready.ts";
+import { shippedKinds } from "../../support/shipped-crd.ts";
 import { goodKey, project, type SeededService } from "./seeded-service.ts";
 
 export interface ClusterWorldOptions extends Pick<InMemoryClusterOptions, "rights" | "weather"> {
@@ -50,7 +45,7 @@ export class ClusterWorld extends InMemorySystem {
     super({
       ...options,
       random: seededRandom(7),
-      definitions: everyKind.filter((one) => !without.includes(one)),
+      definitions: shippedKinds.filter((one) => !without.includes(one)),
       controllerManager: true,
       settings: { clusterResourceNamespace: ownNamespace, ...settings },
       service: {

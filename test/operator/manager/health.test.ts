@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { serveHealth } from "../../../src/operator/manager/health.ts";
 import { createOperator } from "../../../src/operator/operator.ts";
@@ -8,6 +6,7 @@ import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { freePort } from "../../support/ports.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -64,8 +63,7 @@ class Probed implements AsyncDisposable {
   }
 
   install(crd: string): void {
-    const body: unknown = parse(readFileSync(`crds/${crd}.yaml`, "utf8"));
-    this.#post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body);
+    installCRDs(this.server, [crd]);
   }
 
   /** A connection that the operator has to write to before it does anything else. */

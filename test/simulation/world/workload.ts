@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube/transport.ts";
+import { shippedCRD, shippedKinds } from "../../support/shipped-crd.ts";
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { computesPath, createRecordOf, specOf } from "./computes.ts";
@@ -17,14 +16,11 @@ const namespacePath = "/api/v1/namespaces/shop";
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const poolsPath = computesPath.replace(/computes$/, "computepools");
 const branchesPath = computesPath.replace(/computes$/, "branches");
-const kinds = ["computes", "serviceconnections", "clusterserviceconnections", "computepools", "branches"] as const;
 const accessLabel = "access.compute-operator.dev/shop";
 const group = "compute-operator.dev";
 const shardLabel = `${group}/shard`;
 
-const definitions: ReadonlyMap<string, unknown> = new Map(
-  kinds.map((name) => [name, parse(readFileSync(`crds/${name}.yaml`, "utf8"))]),
-);
+const definitions = shippedKinds.map(shippedCRD);
 
 /** What users do to the cluster with kubectl: directly, without weather, and again on a conflict. */
 export class Workload {
@@ -51,7 +47,7 @@ export class Workload {
 
   /** What is missing of the definitions, the namespace, the connection with its key, and all that was declared. */
   settle(key: string): void {
-    for (const body of definitions.values()) this.#do({ method: "POST", path: definitionsPath, body });
+    for (const body of definitions) this.#do({ method: "POST", path: definitionsPath, body });
     for (const name of ["shop", operatorNamespace]) {
       const labels = name === "shop" && this.#shared ? this.#labels : {};
       this.#do({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, labels } } });
@@ -114,7 +110,7 @@ export class Workload {
   }
 
   deleteCRDs(all: boolean): void {
-    for (const plural of all ? kinds : (["computes"] as const)) {
+    for (const plural of all ? shippedKinds : (["computes"] as const)) {
       this.#do({ method: "DELETE", path: `${definitionsPath}/${plural}.${group}` });
     }
   }
