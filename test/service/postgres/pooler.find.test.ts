@@ -61,3 +61,31 @@ test.each([
   // An older one does not start with a setting that it does not know.
   expect(poolerText({ ...place, program }).includes("max_prepared_statements")).toBe(keeps);
 });
+
+test("a pooler has these settings, whatever its defaults are", () => {
+  const program = { path: "pgbouncer", preparesStatements: true };
+  const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxConnections: 100, maxClients: 10_000 };
+  expect(poolerText({ ...place, program })).toBe(`[databases]
+* = host=/s port=1
+[pgbouncer]
+listen_port = 2
+unix_socket_dir = /s
+unix_socket_mode = 0700
+auth_type = scram-sha-256
+auth_file = /f.users
+auth_user = cloud_admin
+auth_query = SELECT usename, passwd FROM pg_catalog.pg_shadow WHERE usename OPERATOR(pg_catalog.=) $1
+pool_mode = transaction
+default_pool_size = 90
+max_client_conn = 10000
+listen_backlog = 4096
+query_wait_timeout = 120
+ignore_startup_parameters = extra_float_digits
+max_prepared_statements = 1000
+log_connections = 0
+log_disconnections = 0
+log_stats = 0
+admin_users = 
+stats_users = 
+`);
+});

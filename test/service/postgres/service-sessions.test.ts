@@ -75,3 +75,31 @@ it("ends a session in which it cannot undo what a client has stored", async () =
   await expect(opened).rejects.toThrow("no room");
   await expect.poll(() => socket.destroyed).toBe(true);
 });
+
+it("a session is given all of these settings, of which some are a superuser's alone", async () => {
+  const { opened, asked } = await opening([welcome, done]);
+  (await opened).close();
+  const words = asked[0]?.toString("latin1", 8).split("\0") ?? [];
+  const given = Object.fromEntries(words.flatMap((word, at) => (at % 2 === 0 && word ? [[word, words[at + 1]]] : [])));
+  expect(given).toMatchObject({
+    user: "cloud_admin",
+    database: "stock",
+    search_path: "pg_catalog",
+    session_authorization: "cloud_admin",
+    role: "none",
+    event_triggers: "off",
+    session_preload_libraries: "",
+    local_preload_libraries: "",
+    client_encoding: "UTF8",
+    standard_conforming_strings: "on",
+    default_transaction_read_only: "off",
+    default_transaction_isolation: "read committed",
+    default_transaction_deferrable: "off",
+    synchronous_commit: "on",
+    statement_timeout: "0",
+    transaction_timeout: "0",
+    idle_session_timeout: "0",
+    idle_in_transaction_session_timeout: "0",
+    lock_timeout: "10s",
+  });
+});

@@ -96,3 +96,33 @@ it("gives up the answers of one connection that are larger together than the cal
   expect([(await client.query("SELECT")).length, (await client.query("SELECT")).length]).toEqual([1, 1]);
   await expect(client.query("SELECT")).rejects.toThrow(AnswerTooLarge);
 });
+
+const refusal = (text: string) => message("E", `M${text}\0\0`);
+
+it("a statement that wants data is refused them, and the connection goes on", async () => {
+  const client = await loggingIn(
+    welcome,
+    message("G", "\0\0\0"),
+    Buffer.concat([refusal("no data"), message("Z", "I")]),
+    answerOf("a"),
+  );
+  await expect(client.query("COPY word FROM STDIN")).rejects.toThrow("no data");
+  expect(await client.query("SELECT")).toHaveLength(1);
+});
+
+it("the first of several complaints about one statement is told, and the next statement has none of them", async () => {
+  const two = Buffer.concat([refusal("first"), refusal("second"), message("Z", "I")]);
+  const client = await loggingIn(welcome, two, answerOf("a"));
+  await expect(client.query("SELECT")).rejects.toThrow("first");
+  expect(await client.query("SELECT")).toHaveLength(1);
+});
+
+it("a connection that was ended says always why, at first and to those who ask later", async () => {
+  const client = await loggingIn(welcome);
+  const waiting = client.query("SELECT");
+  client.destroy("it took too long");
+  client.destroy("again");
+  await expect(waiting).rejects.toThrow("it took too long");
+  await client.closed;
+  await expect(client.query("SELECT")).rejects.toThrow("it took too long");
+});
