@@ -3,6 +3,7 @@ import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { signatureOfUID } from "../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../src/operator/service-client/transport.ts";
 import { endpoint as madeByHand } from "../../support/builders.ts";
+import { json } from "../../support/scripted-service.ts";
 import { replaced, setUp } from "./reconciling.ts";
 
 describe("a Compute that is gone without the operator's finalizer", () => {
@@ -75,6 +76,34 @@ describe("a Compute that is gone without the operator's finalizer", () => {
     const last = self();
     if (last !== undefined) reconciler.gone(replaced(last));
     expect(reach.reported).toEqual([]);
+  });
+});
+
+describe("an endpoint that is proved gone", () => {
+  test("proves nothing of another one that a person links meanwhile, and that lists do not show yet", async () => {
+    const { reach, clock, run, self, shown } = await setUp();
+    await run(20_000);
+    const { name: _, ...made } = reach.endpoints.get("ep-1") ?? madeByHand();
+    reach.endpoints.delete("ep-1");
+    const byHand = { ...made, id: "ep-9" };
+    let isLinked = false;
+    reach.answer = ({ method, path }) => {
+      if (method === "GET" && path.endsWith("/endpoints/ep-9")) return json(200, { endpoint: byHand });
+      if (method === "GET" && path.endsWith("/endpoints/ep-1") && !isLinked) {
+        isLinked = true;
+        clock.after(5000, () => void reach.endpoints.set("ep-9", byHand));
+        reach.write([
+          { op: "replace", path: "/metadata/annotations/compute-operator.dev~1endpoint-id", value: "ep-9" },
+        ]);
+      }
+      return undefined;
+    };
+    reach.sent();
+    await run(120_000);
+    expect(isLinked).toBe(true);
+    expect(reach.sent().filter((request) => request.startsWith("POST"))).toEqual([]);
+    expect(self()?.status.gone).toBe("ep-1");
+    expect(shown()).toBe("PrimaryExists");
   });
 });
 
