@@ -47,7 +47,7 @@ export interface Parts extends StepParts {
 export const parts: Parts = {
   ...stepParts,
   remembers: (known) => known,
-  seen: (state, compute, now) => state.seen(compute, now),
+  seen: (state, compute, now) => state.noteVersion(compute, now),
   patch: (ops) => [...ops],
   now: (service) => service,
   momentOf,

@@ -108,7 +108,7 @@ export class Inventory {
     const now = this.options.clock.monotonic();
     // No Secret is read, so nothing is in doubt: plan names what is due by the status.
     const memory = new ReconcileState(now, "apply", { password: { state: "known" } });
-    memory.seen(object, now);
+    memory.noteVersion(object, now);
     const tracked = { kind: "Compute", object, memory, project, ...of } as const;
     this.tracked.Compute.push(tracked);
     this.#claims.set(object);

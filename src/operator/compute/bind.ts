@@ -62,11 +62,11 @@ export async function bind(
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");
   const settled = outcome.effect.kind === "settled";
-  const refused = settled && shownReason(compute) === "Rejected";
+  const wasRejected = settled && shownReason(compute) === "Rejected";
   const binding = await secrets.keep(compute, endpoint, {
     client,
     affordable,
-    refused,
+    wasRejected,
     requested: reconcileRequested,
     turn,
   });

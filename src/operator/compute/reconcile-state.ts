@@ -66,7 +66,7 @@ export class ReconcileState {
   }
 
   /** A version of the Compute is known, with or without a list: its record counts from now on. */
-  seen(compute: Compute, now: number): void {
+  noteVersion(compute: Compute, now: number): void {
     const { write, isSeen, proved } = this.#known;
     const unproved = compute.status.proof === undefined ? proved : undefined;
     this.#known.write = afterSight(write, compute, { now, isFirst: isSeen !== true, unproved });

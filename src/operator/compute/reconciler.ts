@@ -72,7 +72,7 @@ export class ComputeReconciler {
       newest: (uid) => cache.computeByUID(uid),
       remember: ({ now, relistedAt }) =>
         new ReconcileState(now, term, { lists: { countAfter: now, firstCreateAfter: relistedAt } }),
-      onVersion: (compute, state, now) => state.seen(compute, now),
+      onVersion: (compute, state, now) => state.noteVersion(compute, now),
       forgotten: (uid) => secrets.forget(uid),
       given: (compute, state, now) => this.#given(compute, state, now),
       use: (lister, compute, { subject }) => {
@@ -106,7 +106,7 @@ export class ComputeReconciler {
   /** A newer version of a Compute is known: its record counts from now on, also if the next version drops it. */
   changed(compute: Compute): void {
     if (!this.#options.selects(compute)) return;
-    this.#states.memoryOf(compute.metadata.uid).seen(compute, this.#options.clock.monotonic());
+    this.#states.memoryOf(compute.metadata.uid).noteVersion(compute, this.#options.clock.monotonic());
   }
 
   /** The password in the Compute's Secret may have been changed for another one. */

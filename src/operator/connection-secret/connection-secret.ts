@@ -49,8 +49,8 @@ export interface Occasion {
   affordable: () => boolean;
   /** True if a person asked for a fresh check. */
   requested: boolean;
-  /** True if the Secret was refused before: that stands until the service gives details again. */
-  refused: boolean;
+  /** True if the Secret was rejected before: that stands until the service gives details again. */
+  wasRejected: boolean;
   /** The rotation of its password; `undefined`: its password is not recorded, as a read replica's. */
   turn?: Turn | undefined;
 }
@@ -220,7 +220,7 @@ export class ConnectionSecrets {
     endpoint: Endpoint,
     occasion: Occasion,
   ): Promise<Binding> {
-    const { affordable, refused, requested, turn } = occasion;
+    const { affordable, wasRejected, requested, turn } = occasion;
     const { uid } = compute.metadata;
     if (wanted.database === undefined) this.#readings.stop(uid);
     if (endpoint.host === undefined) return none;
@@ -233,7 +233,7 @@ export class ConnectionSecrets {
     if (isRepair && !this.#repairs.mayBegin(uid, source)) return { kind: "later" };
     const due = wanted.database !== undefined && this.#readings.isDue(uid);
     // A password that is to be read for a rotation does not wait for its hour.
-    const isForced = requested || refused || turn?.reset !== undefined || turn?.reveals === true;
+    const isForced = requested || wasRejected || turn?.reset !== undefined || turn?.reveals === true;
     if (existing !== undefined && intact && !due && !isForced) {
       const before = recordIn(existing, wanted);
       const isMissing = turn !== undefined && before?.rotatedAt === undefined;

@@ -64,21 +64,21 @@ describe("the note that this operator disabled the endpoint", () => {
 
   test("counts from when this term first saw it", () => {
     const one = state();
-    one.seen(noted, 5);
-    one.seen(noted, 9);
+    one.noteVersion(noted, 5);
+    one.noteVersion(noted, 9);
     expect(one.known.disableNotedAt).toBe(5);
   });
 
   test("counts from the end of this term's own last PATCH of disabled, where that is later", () => {
     const one = state(5);
     one.disableSent(9);
-    one.seen(noted, 12);
+    one.noteVersion(noted, 12);
     expect(one.known.disableNotedAt).toBe(9);
   });
 
   test("the note is forgotten with the status that says so", () => {
     const one = state(5);
-    one.seen(compute(), 9);
+    one.noteVersion(compute(), 9);
     expect(one.known.disableNotedAt).toBeUndefined();
   });
 });
@@ -121,7 +121,7 @@ describe("the record of a request", () => {
 
   test("a record is seen with every version, also without a list", () => {
     const state = new ReconcileState(0, "this-term");
-    state.seen(compute({ shows: "Creating", status: { pendingWrite: recordOf() } }), 7);
+    state.noteVersion(compute({ shows: "Creating", status: { pendingWrite: recordOf() } }), 7);
     expect(state.known.write).toMatchObject({ phase: "open", openedAt: 7 });
   });
 });

@@ -24,10 +24,10 @@ export function setUp(more: Partial<SecretCache> = {}) {
       .filter(({ metadata }) => metadata.labels !== undefined)
       .map(keptConnectionSecret);
   /** `lagging`: the watch has not delivered anything yet; `ours`: what it has delivered. */
-  const state: { lagging: boolean; affordable: boolean; refused: boolean; ours: () => KeptSecret[] | undefined } = {
+  const state: { lagging: boolean; affordable: boolean; wasRejected: boolean; ours: () => KeptSecret[] | undefined } = {
     lagging: false,
     affordable: true,
-    refused: false,
+    wasRejected: false,
     ours: delivered,
   };
   const stored = (): Secret[] => {
@@ -45,7 +45,7 @@ export function setUp(more: Partial<SecretCache> = {}) {
     kept.keep(self, seen, {
       client: clientOf(service, cluster.clock),
       affordable: () => state.affordable,
-      refused: state.refused,
+      wasRejected: state.wasRejected,
       requested: self.metadata.annotations?.["compute-operator.dev/reconcileRequestedAt"] !== undefined,
     });
   /** When the Secret is read again, for a reconcile that begins now. */

@@ -117,7 +117,7 @@ describe("a reading that cannot be made now", () => {
     const before = dueAt();
     state.affordable = false;
     expect(await keep(requested)).toEqual({ kind: "later" });
-    state.refused = true;
+    state.wasRejected = true;
     expect(await keep(self)).toEqual({ kind: "later" });
     expect(dueAt()).toBe(before);
   });

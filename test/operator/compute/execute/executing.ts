@@ -104,7 +104,7 @@ export class Acting extends Effects {
     const now = clock.monotonic();
     const list = { fingerprint, baseURL: account.baseURL, startedAt: now - 1, ...fields.list };
     const [observed] = input({ ...fields, list, compute: self, now });
-    state.seen(self, now);
+    state.noteVersion(self, now);
     if (observed.kind === "observed") state.listed(observed);
     const action = plan(observed, state.known);
     if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {

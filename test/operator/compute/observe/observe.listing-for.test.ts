@@ -30,7 +30,7 @@ describe("after a write whose answer shows the whole endpoint", () => {
     ["a restart", { annotations: { restartedAt: "now" } }],
   ])("%s needs a list from after the write", async (_, fields) => {
     const { observeNow, write, clock, state, self } = await written(fields);
-    state.seen(self, clock.monotonic());
+    state.noteVersion(self, clock.monotonic());
     write();
     expect(await observeNow()).toMatchObject({ kind: "pending" });
     await clock.advance(2000);

@@ -144,7 +144,7 @@ describe("what a list is for", () => {
     ["a restart that is open", { status: { pendingWrite: recordOf({ operation: "restart" }) } }, "plan"],
   ])("%s", async (_, fields, priority) => {
     const { observeNow, wanted, state, self, clock } = await observing({ shows: "Active", ...fields });
-    state.seen(self, clock.monotonic());
+    state.noteVersion(self, clock.monotonic());
     await observeNow();
     expect(wanted).toEqual([priority]);
   });
