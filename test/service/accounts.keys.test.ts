@@ -162,6 +162,19 @@ describe("a personal key", () => {
     expect(shownFrom).toEqual(shownFrom.map((_, index) => (index % 2 === 0 ? "192.0.2.7" : "192.0.2.8")));
   });
 
+  it("a key shows its last use also where that is stored, after one from another machine that was not", () => {
+    const shop = new Shop();
+    const use = (remote: string) =>
+      shop.core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization: `Bearer ${keys.bob}` }, remote });
+    use("192.0.2.7");
+    shop.time.pass(1000);
+    use("192.0.2.8");
+    shop.time.pass(60_000);
+    use("192.0.2.7");
+    const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
+    expect([key?.lastUsedFrom, key?.lastUsedAt]).toEqual(["192.0.2.7", shop.time.now()]);
+  });
+
   it("a key of a new seed does not show the use of the key that had its number before", () => {
     const shop = new Shop();
     const use = (remote: string) =>

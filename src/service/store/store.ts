@@ -12,20 +12,8 @@ import { endpointDays, endpointQuarters, Periods, usageHours } from "./periods.t
 import { Projects } from "./projects.ts";
 import { text } from "./row.ts";
 
-/** In an order in which no remaining row refers to a deleted one. */
-const tables = [
-  "connections",
-  "operations",
-  "endpoints",
-  "databases",
-  "roles",
-  "branches",
-  "api_keys",
-  "projects",
-  "members",
-  "organizations",
-  "accounts",
-] as const;
+/** All others belong to rows of these, and go with them. */
+const tables = ["api_keys", "projects", "organizations", "accounts"] as const;
 
 /** All state of the service. */
 export class Store {

@@ -62,6 +62,19 @@ describe("creating a branch", () => {
     ]);
   });
 
+  it("a new branch has roles and databases of its own, as old as it is, and its parent keeps its", () => {
+    const show = (id: string) => [
+      shop.ana(`GET ${base}/${id}/roles`).body["roles"],
+      shop.ana(`GET ${base}/${id}/databases`).body["databases"],
+    ];
+    const before = show(main);
+    shop.time.pass(60_000);
+    const { id, created_at } = made({ name: "younger" });
+    const own = { branch_id: id, created_at, updated_at: created_at };
+    expect(show(id)).toMatchObject([[{ name: "neondb_owner", ...own }], [{ name: "neondb", ...own }]]);
+    expect(show(main)).toEqual(before);
+  });
+
   it("takes an end with any offset from UTC, in whole seconds", () => {
     expect(made({ expires_at: "2026-01-02T05:30:00.999+05:30" })).toMatchObject({
       expires_at: "2026-01-02T00:00:00Z",

@@ -116,6 +116,28 @@ it("a service started again takes no more from a seed than what is missing", () 
   after.core.close();
 });
 
+it("the list of a project's computes is made once, and again after a change of that project's", () => {
+  const { store } = new Shop().core.context;
+  let number = 0;
+  const made = (id: string) => {
+    number += 1;
+    return `${id} ${number}`;
+  };
+  const lists = () => [project, "shop-two"].map((id) => store.endpointList(id, () => made(id)));
+  expect([lists(), lists()]).toEqual([
+    [`${project} 1`, "shop-two 2"],
+    [`${project} 1`, "shop-two 2"],
+  ]);
+  const endpoint = store.endpoints.byId(primary);
+  if (!endpoint) throw new Error("the primary is gone");
+  store.endpoints.delete(endpoint);
+  expect(lists()).toEqual([`${project} 3`, "shop-two 2"]);
+  store.deleteProject("shop-two");
+  expect(lists()).toEqual([`${project} 3`, "shop-two 4"]);
+  store.clear();
+  expect(lists()).toEqual([`${project} 5`, "shop-two 6"]);
+});
+
 it("the store belongs to one service at a time", () => {
   const first = new Shop({ file });
   expect(() => Store.open(file)).toThrow(/no other service has open/);
