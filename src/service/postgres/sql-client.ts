@@ -20,6 +20,8 @@ export interface Login {
   socket: string;
   user: string;
   password: string;
+  /** In place of the password, where that was proved. */
+  clientKey?: Buffer;
   database: string;
   /** Further parameters of the connection. */
   parameters?: Readonly<Record<string, string>>;
@@ -83,9 +85,9 @@ export class SqlClient {
 
   /** `limit`: the most bytes of the rows of all answers together. Rejects with `ServerFailed`. */
   static async connect(login: Login, limit = Number.POSITIVE_INFINITY): Promise<SqlClient> {
-    const { socket: path, user, password, database, parameters, late } = login;
+    const { socket: path, user, password, clientKey, database, parameters, late } = login;
     const client = new SqlClient(path, limit);
-    const scram = new ScramLogin({ password }, randomBytes(18).toString("base64"));
+    const scram = new ScramLogin(clientKey ? { clientKey } : { password }, randomBytes(18).toString("base64"));
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(new ServerFailed(error.message)));
     socket.once("close", () => client.#end(new ServerFailed("the server closed the connection")));

@@ -9,6 +9,7 @@ import type { Admission } from "../../../src/service/postgres/proxy/admission.ts
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
 const headers = { "neon-connection-string": "postgresql://app:secret@ep-main.localhost/stock" };
@@ -19,6 +20,7 @@ function call(gone: AbortSignal, body = JSON.stringify({ query: "SELECT pg_sleep
   return { headers, gone, hold: () => holding, body: () => Promise.resolve(body) };
 }
 
+const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef"))) ?? unfitVerifier("", "");
 const key = Buffer.from("12345678");
 const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
 /** AuthenticationOk, the key for cancelling, and ReadyForQuery. */
@@ -38,7 +40,7 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
   const leave = () => {
     count += 1;
   };
-  const verifierOf = () => Promise.reject(new Error("not asked"));
+  const verifierOf = () => Promise.resolve(verifier);
   return { admission: { socket, verifierOf, end: () => Promise.resolve(), enter: () => {}, leave }, left: () => count };
 }
 
@@ -117,6 +119,20 @@ it("a client gets its place back where the server of its compute takes nobody", 
   const { admission, left } = await compute((socket) => socket.destroy());
   const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
   expect([answer.status, left()]).toEqual([502, 1]);
+});
+
+it("a client with a wrong password is refused before the server of its compute sees it", async () => {
+  let connections = 0;
+  const { admission, left } = await compute(() => (connections += 1));
+  const wrong = {
+    ...call(new AbortController().signal),
+    headers: { "neon-connection-string": "postgresql://app:wrong@ep-main.localhost/stock" },
+  };
+  expect(await sqlOverHttp(wrong, () => Promise.resolve(admission))).toMatchObject({
+    status: 400,
+    body: expect.stringContaining("28P01"),
+  });
+  expect([connections, left()]).toEqual([0, 1]);
 });
 
 /** One row of a column, many times, and the end of a query. */

@@ -166,6 +166,26 @@ it("counts a client when it has logged in, and refuses it then where there is no
   for (const one of strangers) one.destroy();
 });
 
+it("a client that sends its password in clear proves it before it counts, and before the server sees it", async () => {
+  const answerTo = async (password: string) => {
+    const [one, end] = duplexPair();
+    proxy.serveWebSocket(end, "ep-a.localhost");
+    one.write(Buffer.concat([startup, serialize.password(password)]));
+    let received = "";
+    one.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+    });
+    await expect.poll(() => received.length).toBeGreaterThan(9);
+    one.destroy();
+    return received.slice(9);
+  };
+  expect(await answerTo("wrong")).toContain("C28P01");
+  expect([served.length, entered]).toEqual([0, 0]);
+  await expect.poll(left).toBe(1);
+  expect(await answerTo("secret")).toBe(letIn.toString("latin1"));
+  expect([served.length, entered]).toEqual([1, 1]);
+});
+
 it("a client that has logged in has all the time that it wants", async () => {
   const { one, there } = await joined();
   expect(clock.pending).toBe(0);

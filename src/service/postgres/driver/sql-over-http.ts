@@ -4,6 +4,7 @@ import type { Holding } from "../../http/shares.ts";
 import type { SqlCall } from "../../http/sql-access.ts";
 import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/admission.ts";
+import { keyOf } from "../proxy/login.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import { AnswerTooLarge, type SqlClient, type StatementResult } from "../sql-client.ts";
@@ -37,7 +38,12 @@ export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Prom
 async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): Promise<readonly Buffer[]> {
   const { user, password, database, routed } = login;
   const parameters = Object.fromEntries(routed.parameters);
-  const client = await openClientSession(admission, { user, password, database, parameters }, longestSqlBody);
+  const clientKey = await proven(login, admission);
+  const client = await openClientSession(
+    admission,
+    { user, password, clientKey, database, parameters },
+    longestSqlBody,
+  );
   const { gone } = call;
   const cancel = () => client.cancel();
   gone.addEventListener("abort", cancel);
@@ -50,6 +56,16 @@ async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): P
   } finally {
     gone.removeEventListener("abort", cancel);
     client.close();
+  }
+}
+
+/** Proves the password before the server sees it: a stranger gets no session, not even one that waits. */
+async function proven({ user, password }: SqlLogin, admission: Admission): Promise<Buffer> {
+  try {
+    return await keyOf(password, { role: user, verifier: await admission.verifierOf(user) });
+  } catch (error) {
+    admission.leave();
+    throw error;
   }
 }
 

@@ -27,6 +27,23 @@ export async function askPassword(client: Duplex, received: Buffer): Promise<{ p
   return { password: body.toString("utf8").replace(/\0$/, ""), rest: reader.rest };
 }
 
+/**
+ * The key of a password in clear that fits a role's verifier. Rejects with `Rejection` where it does not: neither the
+ * server nor a pooler, which waits minutes for a database that is not there, sees a stranger.
+ */
+export async function keyOf(password: string, { role, verifier }: Pick<Claim, "role" | "verifier">): Promise<Buffer> {
+  const nonce = randomBytes(18).toString("base64");
+  const login = new ScramLogin({ password }, nonce);
+  const scram = new ScramServer(verifier, nonce, undefined);
+  const proven = scram.finish(await login.final(scram.challenge("SCRAM-SHA-256", login.first)));
+  if (!proven) throw wrongPassword(role);
+  return proven.clientKey;
+}
+
+function wrongPassword(role: string): Rejection {
+  return new Rejection("28P01", `password authentication failed for user "${role}"`);
+}
+
 /** A client's claim to prove, and the channel of the proof. */
 export interface Claim {
   role: string;
@@ -52,7 +69,7 @@ export async function authenticate(client: Duplex, received: Buffer, claim: Clai
   const mechanism = first.toString("latin1", 0, nameEnd);
   client.write(authentication(11, scram.challenge(mechanism, first.toString("utf8", nameEnd + 5))));
   const proven = scram.finish((await answer()).toString("utf8"));
-  if (!proven) throw new Rejection("28P01", `password authentication failed for user "${claim.role}"`);
+  if (!proven) throw wrongPassword(claim.role);
   client.write(authentication(12, proven.last));
   return { secret: { clientKey: proven.clientKey }, rest: reader.rest };
 }

@@ -7,7 +7,7 @@ import { Shares } from "../../http/shares.ts";
 import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
 import { type CancelKeys, join } from "./join.ts";
-import { askPassword, authenticate, type LoggedIn } from "./login.ts";
+import { askPassword, authenticate, keyOf, type LoggedIn } from "./login.ts";
 import { open } from "./open.ts";
 import { errorResponse, Rejection } from "./rejection.ts";
 import { namesCompute, type Routed, route, routeByPassword, type Target } from "./route.ts";
@@ -124,8 +124,8 @@ export class Proxy {
   async #welcome(arrived: Arrived, { parameters, version }: Startup): Promise<void> {
     const { client, rest, secure, serverName } = arrived;
     const named = namesCompute(parameters, serverName);
+    const role = parameters.get("user") ?? "";
     if (!arrived.webSocket && (named || !secure)) {
-      const role = parameters.get("user") ?? "";
       const binding = secure ? this.#binding : undefined;
       return this.#admit(arrived, route(parameters, serverName), version, async (admission) =>
         authenticate(client, rest, { role, verifier: await admission.verifierOf(role), binding }),
@@ -135,7 +135,10 @@ export class Proxy {
     const { routed, password } = named
       ? { routed: route(parameters, serverName), password: asked.password }
       : routeByPassword(parameters, asked.password);
-    return this.#admit(arrived, routed, version, () => Promise.resolve({ secret: { password }, rest: asked.rest }));
+    return this.#admit(arrived, routed, version, async (admission) => ({
+      secret: { clientKey: await keyOf(password, { role, verifier: await admission.verifierOf(role) }) },
+      rest: asked.rest,
+    }));
   }
 
   async #admit(
