@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cycles, forbiddenImports, impureReaches, runnersLoaded, ungivenEffects, upwardImports } from "./layers.ts";
-import { parseSource, productSources } from "./sources.ts";
+import { importsOfTests, parseSource, productSources } from "./sources.ts";
 
 const sources = productSources();
 const root = join(import.meta.dirname, "..", "..");
@@ -34,6 +34,12 @@ describe("the product", () => {
 
   it("the product has no circles", () => {
     expect(cycles(sources)).toEqual([]);
+  });
+
+  it("the product's tests and scripts have no circles", () => {
+    const others = importsOfTests();
+    expect(others.flatMap(({ imports }) => imports).length).toBeGreaterThan(2000);
+    expect(cycles(others)).toEqual([]);
   });
 
   it("the product completes commands from their flags alone, and loads neither operator nor service", () => {

@@ -145,7 +145,7 @@ export function impureReaches(sources: readonly Source[]): string[] {
 }
 
 /** Circles of modules that import one another, types alone included, each once: a reader cannot begin anywhere. */
-export function cycles(sources: readonly Source[]): string[] {
+export function cycles(sources: readonly Pick<Source, "file" | "imports">[]): string[] {
   const imported = new Map(sources.map(({ file, imports }) => [file, imports.map(({ to }) => to)]));
   const found: string[] = [];
   const done = new Set<string>();
