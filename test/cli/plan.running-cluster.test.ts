@@ -238,12 +238,32 @@ describe("replicas that an autoscaler sets", () => {
     expect(nulled.out).toContain("Plan: 4 unchanged.");
   });
 
+  test.each([
+    [3, true],
+    [undefined, false],
+  ])(
+    "a pool without replicas that kubectl applied with %s is refused by it, which is said: %s",
+    async (replicas, isSaid) => {
+      const applied = JSON.stringify({ spec: { replicas, template: {} } });
+      const annotated = pool("shop-readers", 3).replace(
+        "namespace: shop}",
+        `namespace: shop, annotations: {kubectl.kubernetes.io/last-applied-configuration: '${applied}'}}`,
+      );
+      using beside = new Beside(documents(connection, compute("shop-preview"), annotated));
+      expect((await beside.run("plan", unnumbered)).err).toBe(
+        isSaid
+          ? "compute-operator: ComputePool shop/shop-readers: kubectl apply refuses it without spec.replicas, because it was applied with it. Use kubectl apply --server-side"
+          : "",
+      );
+    },
+  );
+
   test("a pool is planned with deletions only where a manifest declares fewer, and the way out is named", async () => {
     using beside = new Beside(documents(connection, scaled));
     const run = await beside.run("plan", scaled.replace("replicas: 3", "replicas: 2"));
     expect(run.out).toMatch(/- shop\/shop-readers-2 +delete/);
     expect(run.err).toBe(
-      "compute-operator: ComputePool shop/shop-readers: spec.replicas is 2 here and 3 in the cluster. Leave it out if an autoscaler sets it: the plan then takes the cluster's number",
+      "compute-operator: ComputePool shop/shop-readers: spec.replicas is 2 here and 3 in the cluster. Leave it out, and use kubectl apply --server-side, if an autoscaler sets it: the plan then takes the cluster's number",
     );
     expect((await beside.run("plan", scaled.replace("replicas: 3", "replicas: 4"))).err).toBe("");
   });

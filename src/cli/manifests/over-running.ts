@@ -71,6 +71,9 @@ function over<T extends Branch | Compute | ComputePool>(
   });
 }
 
+/** Names the fields that kubectl apply removes where a manifest no longer has them. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
 /** The connections of the manifests, and those of the cluster that the manifests do not hold. */
 function connectionsOver({ connections }: Manifests, running: Running): Manifests["connections"] {
   const declared = new Set(connections.map(({ object }) => nameOf(object.metadata)));
@@ -87,10 +90,17 @@ function storedPool(
   const { metadata, spec } = each.object;
   const { replicas } = before.spec;
   problems.push(...unchangeable(each, before.spec.template, spec.template, ["projectID"]));
-  if (!isNumbered) return stored({ ...each, object: { ...each.object, spec: { ...spec, replicas } } }, before);
+  if (!isNumbered) {
+    if (before.metadata.annotations?.[lastApplied]?.includes('"replicas":') === true) {
+      notes.push(
+        `ComputePool ${nameOf(metadata)}: kubectl apply refuses it without spec.replicas, because it was applied with it. Use kubectl apply --server-side`,
+      );
+    }
+    return stored({ ...each, object: { ...each.object, spec: { ...spec, replicas } } }, before);
+  }
   if (spec.replicas < replicas) {
     notes.push(
-      `ComputePool ${nameOf(metadata)}: spec.replicas is ${spec.replicas} here and ${replicas} in the cluster. Leave it out if an autoscaler sets it: the plan then takes the cluster's number`,
+      `ComputePool ${nameOf(metadata)}: spec.replicas is ${spec.replicas} here and ${replicas} in the cluster. Leave it out, and use kubectl apply --server-side, if an autoscaler sets it: the plan then takes the cluster's number`,
     );
   }
   return stored(each, before);
