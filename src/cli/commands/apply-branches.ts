@@ -15,13 +15,13 @@ export async function branchRound(tracked: TrackedBranch, context: RoundContext)
   const mayWrite = context.mayWrite && !isOccupied(tracked, inventory);
   if (action.kind === "write" && !mayWrite) return { wrote: false };
   if (action.kind === "show") return shown(action, tracked, [...open.branches]);
-  const { failed, nameTaken } = tracked.memory;
+  const { failed } = tracked.memory;
   const done = await branchStrategy.carryOut(action, seen, tracked, inventory);
   switch (action.kind) {
     case "release":
       return ended(true, action.message);
     case "write":
-      return sent(action.write, done, tracked, { failed, nameTaken });
+      return sent(action.write, done, tracked, failed);
     case "probe":
     case "compute":
     case "noop":
@@ -46,17 +46,17 @@ function sent(
   write: BranchWrite,
   { condition }: Outcome,
   { memory, object }: TrackedBranch,
-  before: Pick<TrackedBranch["memory"], "failed" | "nameTaken">,
+  before: TrackedBranch["memory"]["failed"],
 ): Round {
-  const { failed, nameTaken } = memory;
-  // A create that finds its name taken is no failure: its message says what comes next.
-  if (nameTaken !== undefined && nameTaken !== before.nameTaken && condition.kind === "shown") {
-    return failedWrite(wordsOf(condition), condition.reason !== "BranchExists");
-  }
+  const { failed } = memory;
   if (failed === undefined) return { wrote: true, said: saidOf(write, object) };
   const said = wordsOf(failed);
   // The same failure as before: its back-off is not over, and nothing was sent.
-  if (failed === before.failed) return { wrote: false, said };
+  if (failed === before) return { wrote: false, said };
+  // A create that finds its name taken is no failure: its message says what comes next.
+  if (failed.reason === "BranchExists" && condition.kind === "shown") {
+    return failedWrite(wordsOf(condition), condition.reason !== "BranchExists");
+  }
   return failedWrite(said, branchReasons[failed.reason].stalled === false && isSentAgain(failed));
 }
 

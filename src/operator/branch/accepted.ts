@@ -16,7 +16,6 @@ export function accepted(
 ): Outcome {
   switch (planned.op) {
     case "create": {
-      memory.nameTaken = undefined;
       if (branch === undefined) return unchanged(object, { requeue: after(1000) });
       const { id } = branch;
       const { end } = planned;

@@ -55,7 +55,10 @@ export interface PlannedEvent {
 }
 
 /** Identity of a write: one that failed is not repeated too soon. */
-export function identityOf(write: BranchWrite, generation: number): string {
+export function identityOf(
+  write: Exclude<BranchWrite, { op: "create" }> | { op: "create"; name: string },
+  generation: number,
+): string {
   const target = write.op === "create" ? write.name : write.id;
   const value = write.op === "reset" ? write.value : write.op === "patch" ? write.why : "";
   return `${generation} ${write.op} ${target} ${value}`;

@@ -139,9 +139,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
   }
   if (planned.op === "delete" && !(await context.ownsStill())) return unchanged(object, { requeue: after(soonMs) });
   const waits = access.gate.pass(planned.op === "delete" ? "deletion" : "other");
-  const isRepeated =
-    earlierFailure(memory.failed, identity, access.client) !== undefined ||
-    (planned.op === "create" && memory.nameTaken !== undefined);
+  const isRepeated = earlierFailure(memory.failed, identity, access.client) !== undefined;
   if (waits !== undefined) return waiting(waits, planned, object, isRepeated);
   const ready = await prepared(planned, context);
   const answer = await send(planned, { ...context, object: ready }, access);

@@ -29,8 +29,6 @@ export interface BranchMemory {
   listsAfter: number;
   /** The last create. It stays open, and its time counts, though a later one is answered. */
   post: Write<PostRecord> | undefined;
-  /** The service says that the name is taken: since when, in its words, and when the create is tried again. */
-  nameTaken: { since: number; said: string; triedAt: number; tries: number } | undefined;
   /** The branch that lists lack. */
   missing: Absence | undefined;
   /** The branch whose DELETE the service has answered, and when. */
@@ -39,7 +37,10 @@ export interface BranchMemory {
   ends: readonly EndWrite[];
   /** The last reset, as the status records it while it is open. */
   reset: Write<ResetRecord> | undefined;
-  /** `branches`: the number of branches in the list from which the write was planned. */
+  /**
+   * `branches`: the number of branches in the list from which the write was planned. `BranchExists`: the service says
+   * that the name is taken; the failures are counted from the first time that it did.
+   */
   failed: (FailedWrite<BranchReason> & { branches: number }) | undefined;
   requeue: Due;
   /** A warning says that the lease ends and cannot be renewed. */
@@ -61,7 +62,6 @@ export function newMemory(now: number, listsAfter: number, mayHavePosted: boolea
   return {
     listsAfter,
     post: mayHavePosted ? opened(unsent<PostRecord>({ by: "earlier" }), now) : undefined,
-    nameTaken: undefined,
     missing: undefined,
     deleted: undefined,
     ends: [],

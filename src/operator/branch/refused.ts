@@ -1,13 +1,13 @@
 import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
-import { failedNow } from "../life/failed-write.ts";
+import { earlierFailure, failedNow } from "../life/failed-write.ts";
 import { after, atOnce } from "../life/outcome.ts";
+import { generationOf } from "../objects/object.ts";
 import type { ServiceAccess } from "../project/service-access.ts";
-import type { Branch } from "../resources/branch.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";
 import type { ExecuteContext } from "./context.ts";
-import type { BranchMemory } from "./memory.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
 import * as words from "./words.ts";
@@ -26,14 +26,15 @@ export function refused(
     memory.deleted = { id: planned.id, at: now };
     return shown(object, { reason: "Deleting", message: words.deleting.sent(planned.id) }, { requeue: after(1000) });
   }
-  if (planned.op === "create" && isNameTaken(failure))
-    return nameTaken(planned.name, failure.message, object, memory, now);
+  const write = identityOf(planned, generationOf(object));
+  if (planned.op === "create" && isNameTaken(failure)) {
+    return nameTaken(planned.name, failure.message, write, context, access.client);
+  }
   const what = planned.op === "create" ? words.doing.create(planned.name) : words.doing[planned.op](planned.id);
   const meaning: { reason: BranchReason; message: string } =
     planned.op === "create" && failure.kind === "ambiguous"
       ? { reason: "CreateUnknown", message: words.creating.unknown }
       : words.meaningOf(failure, what);
-  const write = identityOf(planned, object.metadata.generation ?? 0);
   const attempt = { write, uid: object.metadata.uid, before: memory.failed };
   const { requeue } = branchReasons[meaning.reason];
   const { failed, waitMs, isEnqueued, isNews } = failedNow(attempt, failure, { ...meaning, requeue }, access);
@@ -48,13 +49,23 @@ function isNameTaken(failure: Failure): boolean {
   );
 }
 
-/** Since when the name is taken stays; the create is tried again ever later, at most hourly. */
-function nameTaken(name: string, said: string, object: Branch, memory: BranchMemory, now: number): Outcome {
-  const before = memory.nameTaken;
-  const tries = before === undefined ? 0 : before.tries + 1;
-  const triedAt = now + (tries === 0 ? 10_000 : requeueDelay("slow", tries - 1));
-  memory.nameTaken = { since: before?.since ?? now, said: before?.said ?? said, triedAt, tries };
-  const message = tries === 0 ? words.taken.looking(name) : words.taken.unlisted(name, memory.nameTaken.said);
-  const reason = tries === 0 ? "Creating" : "BranchExists";
-  return shown(object, { reason, message }, { requeue: after(tries === 0 ? 1000 : triedAt - now) });
+/** The branches are listed again for ten seconds; then the create is tried again ever later, at most hourly. */
+function nameTaken(
+  name: string,
+  said: string,
+  write: string,
+  { object, memory, clock }: Pick<ExecuteContext, "object" | "memory" | "clock">,
+  client: Pick<ServiceAccess["client"], "fingerprint">,
+): Outcome {
+  const earlier = earlierFailure(memory.failed, write, client);
+  const before = earlier?.reason === "BranchExists" ? earlier : undefined;
+  const failures = before === undefined ? 0 : before.failures + 1;
+  const waitMs = failures === 0 ? shortlyMs : requeueDelay("slow", failures - 1);
+  const message = before?.message ?? words.taken.unlisted(name, said);
+  const { fingerprint } = client;
+  const until = clock.monotonic() + waitMs;
+  memory.failed = { write, fingerprint, reason: "BranchExists", message, failures, until, branches: memory.branches };
+  return failures === 0
+    ? shown(object, { reason: "Creating", message: words.taken.looking(name) }, { requeue: after(1000) })
+    : shown(object, { reason: "BranchExists", message }, { requeue: after(waitMs) });
 }

@@ -70,6 +70,21 @@ it("a name taken by a branch that is not listed is BranchExists after ten second
   await world.until("pr-1", "Available", 2 * hour);
 });
 
+it("a name that falls free unlisted is used at once where a person requests a reconcile", async () => {
+  await using world = new BranchWorld();
+  world.host.instead = ({ method, path }) =>
+    method === "POST" && path.endsWith("/branches")
+      ? { status: 409, headers: {}, body: JSON.stringify({ code: "", message: "branch already exists" }) }
+      : undefined;
+  world.branch("pr-1");
+  await world.clock.advance(hour);
+  world.host.instead = undefined;
+  await world.clock.advance(minute);
+  expect(world.reason("pr-1")).toBe("BranchExists");
+  world.mark("pr-1", { reconcileRequestedAt: "1" });
+  await world.until("pr-1", "Available", minute);
+});
+
 it("a name taken by the Branch's own create, whose answer was lost, is linked and not made again", async () => {
   await using world = new BranchWorld();
   world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);

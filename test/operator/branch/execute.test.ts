@@ -293,15 +293,16 @@ describe("a write that the service accepts", () => {
   const operation = { id: "op-1", action: "create_branch", status: "running", failures_count: 0 };
   const dated = { ...operation, created_at: inMs(0), updated_at: inMs(0), branch_id: "br-one" };
 
+  const failed = {
+    write: "another",
+    reason: "ProjectBusy",
+    message: "",
+    until: 0,
+    failures: 1,
+    branches: 1,
+  } as const;
+
   test("forgets what failed before, follows the operations, and asks for a newer list", async () => {
-    const failed = {
-      write: "another",
-      reason: "ProjectBusy",
-      message: "",
-      until: 0,
-      failures: 1,
-      branches: 1,
-    } as const;
     const acting = new Acting({ remembered: { failed } });
     acting.answer = () => accepted({}, [dated]);
     await acting.clock.advance(5000);
@@ -311,8 +312,7 @@ describe("a write that the service accepts", () => {
   });
 
   test("a create is linked, proved and told, and its end counts as applied where the answer shows it", async () => {
-    const nameTaken = { since: 0, said: "taken", triedAt: 0, tries: 1 };
-    const acting = new Acting({ remembered: { nameTaken } });
+    const acting = new Acting({ remembered: { failed } });
     const end = { expiry: "after 72h", at: inMs(minute) };
     acting.answer = () => accepted({ expires_at: inMs(minute) });
     const object = acting.stored();
@@ -332,12 +332,11 @@ describe("a write that the service accepts", () => {
       appliedExpiry: "after 72h",
       appliedEnd: inMs(minute),
     });
-    expect(acting.memory).toMatchObject({ nameTaken: undefined, post: { closedAt: acting.clock.monotonic() } });
+    expect(acting.memory).toMatchObject({ failed: undefined, post: { closedAt: acting.clock.monotonic() } });
   });
 
   test("a create that is answered without a branch is looked for in a list", async () => {
-    const nameTaken = { since: 0, said: "taken", triedAt: 0, tries: 1 };
-    const acting = new Acting({ remembered: { nameTaken } });
+    const acting = new Acting({ remembered: { failed } });
     acting.answer = () => json(204, undefined);
     const outcome = await acting.send(writes.create);
     expect(outcome).toMatchObject({
@@ -347,7 +346,7 @@ describe("a write that the service accepts", () => {
       events: [],
       isApplied: false,
     });
-    expect(acting.memory.nameTaken).toBeUndefined();
+    expect(acting.memory.failed).toBeUndefined();
   });
 
   test.each([

@@ -70,9 +70,17 @@ describe("a write that waits for others of its project", () => {
   });
 
   test("a name that is taken stays shown while the create is tried again", async () => {
-    const nameTaken = { since: 0, said: "branch already exists", triedAt: 0, tries: 1 };
-    const acting = behind("project", { nameTaken });
+    const acting = behind("project");
     const object = acting.stored(ready("BranchExists"));
+    acting.memory.failed = {
+      write: identityOf(writes.create, object.metadata.generation ?? 0),
+      fingerprint: acting.access.client.fingerprint,
+      reason: "BranchExists",
+      message: "",
+      until: 0,
+      failures: 1,
+      branches: 1,
+    };
     expect(await acting.send(writes.create, object)).toMatchObject({
       condition: { kind: "unchanged" },
       requeue: { kind: "enqueued" },

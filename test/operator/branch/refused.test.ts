@@ -54,14 +54,28 @@ describe("a deletion", () => {
 
 describe("a name that is taken", () => {
   const conflict = refusal(409, "the name is in use");
+  const identity = identityOf(writes.create, object.metadata.generation ?? 0);
+  const { fingerprint } = acting.access.client;
+  const takenFor = (failures: number) =>
+    ({
+      write: identity,
+      fingerprint,
+      reason: "BranchExists",
+      message: "first",
+      until: 2,
+      failures,
+      branches: 0,
+    }) as const;
 
   test.each([
     ["by the status", conflict],
     ["by the text", refusal(422, "branch already exists")],
   ])("a taken name is looked for at once, and the create tried again in ten seconds: %s", (_, failure) => {
     const { outcome, memory } = failing(writes.create, failure);
-    expect(memory.nameTaken).toEqual({ since: at, said: failure.message, triedAt: at + 10 * second, tries: 0 });
-    expect(memory.failed).toBeUndefined();
+    expect(memory.failed).toMatchObject({ reason: "BranchExists", until: at + 10 * second, failures: 0 });
+    expect(memory.failed?.message).toContain(
+      `The service refuses the name "default/shop" (${failure.message}), and lists no branch`,
+    );
     expect(outcome).toMatchObject({
       requeue: after(1000),
       condition: {
@@ -75,17 +89,23 @@ describe("a name that is taken", () => {
     ["a minute", 0, minute],
     ["two minutes", 1, 2 * minute],
     ["an hour", 20, hour],
-  ])("a taken name is tried again ever later, since the first time, in the first words: in %s", (_, tries, ms) => {
-    const nameTaken = { since: 1, said: "first", triedAt: 2, tries };
-    const { outcome, memory } = failing(writes.create, conflict, { nameTaken });
-    expect(memory.nameTaken).toEqual({ since: 1, said: "first", triedAt: at + ms, tries: tries + 1 });
+  ])("a taken name is tried again ever later, since the first time, in the first words: in %s", (_, failures, ms) => {
+    const { outcome, memory } = failing(writes.create, conflict, { failed: takenFor(failures) });
+    expect(memory.failed).toEqual({ ...takenFor(failures + 1), until: at + ms });
     expect(outcome).toMatchObject({
       requeue: after(ms),
-      condition: {
-        reason: "BranchExists",
-        message: expect.stringContaining('The service refuses the name "default/shop" (first), and lists no branch'),
-      },
+      condition: { reason: "BranchExists", message: "first" },
     });
+  });
+
+  test.each<[string, Partial<ReturnType<typeof takenFor>> | { reason: "ServiceUnavailable" }]>([
+    ["the create failed for something else before", { reason: "ServiceUnavailable" }],
+    ["another create was refused before", { write: identityOf({ op: "create", name: "other" }, 0) }],
+    ["it was refused through another key", { fingerprint: "another" }],
+  ])("a taken name is looked for from the start where %s", (_, before) => {
+    const { outcome, memory } = failing(writes.create, conflict, { failed: { ...takenFor(3), ...before } });
+    expect(memory.failed).toMatchObject({ failures: 0, until: at + 10 * second });
+    expect(reasonOf(outcome)).toBe("Creating");
   });
 
   test.each([
@@ -95,7 +115,7 @@ describe("a name that is taken", () => {
     ["a right that is missing", writes.create, { kind: "forbidden", message: "already exists" } as const],
   ])("a taken name is not what is said by %s", (_, write, failure) => {
     const { outcome, memory } = failing(write, failure);
-    expect(memory.nameTaken).toBeUndefined();
+    expect(memory.failed?.reason).not.toBe("BranchExists");
     expect(reasonOf(outcome)).toBe(failure.kind === "forbidden" ? "Forbidden" : "Rejected");
   });
 });

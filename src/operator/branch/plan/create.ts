@@ -1,8 +1,10 @@
 import type { ListedBranch } from "../../../api/branch.ts";
+import { backingOff } from "../../life/back-off.ts";
+import { generationOf } from "../../objects/object.ts";
 import { branchNameOf } from "../../resources/branch.ts";
 import { noteKeys } from "../../resources/names.ts";
-import { shortlyMs, soonMs } from "../../runtime/waits.ts";
-import type { BranchAction, CreateBody } from "../action.ts";
+import { soonMs } from "../../runtime/waits.ts";
+import { type BranchAction, type CreateBody, identityOf } from "../action.ts";
 import type { ReadonlyMemory } from "../memory.ts";
 import { isOfFormerBranch, notedUID, type Observation } from "../observation.ts";
 import { adoption, creating, taken } from "../words.ts";
@@ -61,19 +63,12 @@ function makerOf({ note }: ListedBranch): string {
   return note === undefined ? taken.byNobody : taken.byOther;
 }
 
-function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): BranchAction {
-  const { object, listing, serviceNow } = o;
+function create(o: Observation, memory: ReadonlyMemory, name: string): BranchAction {
+  const { object, serviceNow } = o;
   const wanted = wantedEnd(object, serviceNow);
   if (wanted.kind === "past") return { kind: "show", reason: "Expired", message: creating.expired(wanted.at) };
-  if (nameTaken !== undefined) {
-    const message = taken.looking(name);
-    const lookedMs = listing.startedAt - nameTaken.since;
-    if (lookedMs < shortlyMs) return { kind: "show", reason: "Creating", message, afterMs: soonMs };
-    if (o.now < nameTaken.triedAt) {
-      const afterMs = nameTaken.triedAt - o.now;
-      return { kind: "show", reason: "BranchExists", message: taken.unlisted(name, nameTaken.said), afterMs };
-    }
-  }
+  const held = heldByName(o, memory, name);
+  if (held !== undefined) return held;
   const parent = parentOf(o);
   if (parent.kind === "missing") {
     const message = creating.parentNotFound(parent.named, object.spec.projectID);
@@ -90,6 +85,18 @@ function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): Br
     expires_at: wanted.end.at,
   };
   return { kind: "write", write: { op: "create", name, body, end: wanted.end } };
+}
+
+/** The service said that the name is taken: a list that began ten seconds later may show who has it. */
+function heldByName({ object, now, listing, fingerprint }: Observation, { failed }: ReadonlyMemory, name: string) {
+  if (failed?.reason !== "BranchExists") return undefined;
+  const write = identityOf({ op: "create", name }, generationOf(object));
+  const isLooking = failed.failures === 0 && listing.startedAt < failed.until;
+  const held = backingOff(failed, write, fingerprint, isLooking ? listing.startedAt : now);
+  if (held === undefined) return undefined;
+  return isLooking
+    ? ({ kind: "show", reason: "Creating", message: taken.looking(name), afterMs: soonMs } as const)
+    : ({ kind: "show", reason: held.reason, message: held.message, afterMs: held.until - now } as const);
 }
 
 /** `id` is undefined for the project's default branch, which the service takes where none is named. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-
+import { identityOf } from "../../../../src/operator/branch/action.ts";
+import { generationOf } from "../../../../src/operator/objects/object.ts";
 import { uidOf } from "../../../support/builders.ts";
 import { branch, day, hour, inMs, listed, madeBy, minute, now, planned, second, shows } from "../builders.ts";
 
@@ -87,25 +88,36 @@ describe("a name that a listed branch has", () => {
 });
 
 describe("a name that the service refuses and no list shows", () => {
-  const taken = (ms: number, triedInMs: number) => ({
-    nameTaken: { since: now - ms, said: "branch already exists", triedAt: now + triedInMs, tries: 1 },
+  const taken = (waitMs: number, failures: number, more: object = {}) => ({
+    failed: {
+      write: identityOf({ op: "create", name: "team/shop" }, generationOf(branch())),
+      fingerprint: "here",
+      reason: "BranchExists" as const,
+      message: "branch already exists",
+      until: now + waitMs,
+      failures,
+      branches: 0,
+      ...more,
+    },
   });
 
   test.each([
-    ["is listed again for 10 s", 10 * second - 1, -1, { ...shows("Creating", "listed again"), afterMs: 2000 }],
+    ["is listed again for 10 s", taken(1, 0), { ...shows("Creating", "listed again"), afterMs: 2000 }],
     [
       "is then reported with what the service said, until it is tried again",
-      10 * second,
-      minute,
-      { ...shows("BranchExists", "(branch already exists)"), afterMs: minute },
+      taken(minute, 1),
+      { ...shows("BranchExists", "branch already exists"), afterMs: minute },
     ],
-    ["is tried again when that is due", 10 * second, 0, { kind: "write", write: { op: "create" } }],
-  ])("the name %s", (_, sinceMs, triedInMs, expected) => {
-    expect(planned({}, taken(sinceMs, triedInMs))).toMatchObject(expected);
+    ["is tried at once after the 10 s", taken(0, 0), { kind: "write", write: { op: "create" } }],
+    ["is tried again when that is due", taken(0, 1), { kind: "write", write: { op: "create" } }],
+    ["is tried at once after an edit", taken(minute, 1, { write: "" }), { kind: "write" }],
+    ["is tried at once with another key", taken(minute, 1, { fingerprint: "another" }), { kind: "write" }],
+  ])("the name %s", (_, remembered, expected) => {
+    expect(planned({}, remembered)).toMatchObject(expected);
   });
 
   test("a list that began before the refusal proves nothing", () => {
-    expect(planned({ startedAt: now - minute }, taken(10 * second, -1))).toMatchObject(shows("Creating"));
+    expect(planned({ startedAt: now - minute }, taken(-1, 0))).toMatchObject(shows("Creating"));
   });
 });
 
