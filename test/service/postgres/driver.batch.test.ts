@@ -21,7 +21,10 @@ afterEach(() => fakes[Symbol.asyncDispose]());
 /** Sends a body to `POST /sql`; answers the status and the parsed answer. */
 async function send(body: object, headers: Readonly<Record<string, string>> = {}): Promise<[number, unknown]> {
   const call: SqlCall = {
-    headers: { "neon-connection-string": `postgresql://app:secret@${primary}.localhost/stock`, ...headers },
+    headers: {
+      "neon-connection-string": `postgresql://app:${fakes.passwordOf()}@${primary}.localhost/stock`,
+      ...headers,
+    },
     gone: new AbortController().signal,
     hold: () => ({ take: () => true, release: () => {} }),
     body: () => Promise.resolve(JSON.stringify(body)),

@@ -31,9 +31,7 @@ async function client(role = "app"): Promise<Socket> {
 
 /** What a client is told at the end of its login with the API's password, or another one. */
 async function loggedIn(socket: Socket, password?: string): Promise<string> {
-  const role = fakes.store.catalogs.roles(main).find(({ name }) => name === "app");
-  const own = role ? fakes.postgres.catalog.passwordOf(role) : "";
-  return (await logIn(socket, { password: password ?? own })).toString("latin1");
+  return (await logIn(socket, { password: password ?? fakes.passwordOf() })).toString("latin1");
 }
 
 describe("clients", () => {

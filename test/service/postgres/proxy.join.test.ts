@@ -7,11 +7,13 @@ import { type CancelKeys, join } from "../../../src/service/postgres/proxy/join.
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const version = 0x30002;
 const parameters = new Map([["user", "ana"]]);
+const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef")));
 const key = Buffer.from("its own.");
 const welcome = Buffer.concat([message("R", "\0\0\0\0"), message("K", key), message("Z", "I")]);
 
@@ -22,13 +24,22 @@ let server: Server;
 let there: Promise<Socket>;
 let heard: () => string;
 let keys: CancelKeys;
-let left: number;
+/** How often the proxy gave this test's client's place back. */
+let left: () => number;
+let leave: () => void;
+/** The proxy's ends of clients. */
+let ends: Duplex[];
 /** What the server says first. */
 let greeting: Buffer;
 beforeEach(async () => {
   directory = temporaryDirectory("join");
   socket = path(directory.path, "s");
-  [keys, left, greeting] = [new Map(), 0, welcome];
+  [keys, ends, greeting] = [new Map(), [], welcome];
+  let count = 0;
+  left = () => count;
+  leave = () => {
+    count += 1;
+  };
   const arrived = Promise.withResolvers<Socket>();
   const chunks: Buffer[] = [];
   there = arrived.promise;
@@ -41,17 +52,15 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(socket, resolve));
 });
 afterEach(() => {
+  for (const end of ends) end.destroy();
   server.close();
   directory.remove();
 });
 
 function admission(at = socket) {
-  const leave = () => {
-    left += 1;
-  };
   return {
     socket: at,
-    verifierOf: () => Promise.reject(new Error("not asked")),
+    verifierOf: (role: string) => Promise.resolve(verifier ?? unfitVerifier("", role)),
     end: () => Promise.resolve(),
     enter: () => {},
     leave,
@@ -64,6 +73,7 @@ async function joined(
   more: ReadonlyMap<string, string> = new Map(),
 ): Promise<{ client: Duplex; end: Duplex; said: () => string }> {
   const [client, end] = duplexPair();
+  ends.push(end);
   const chunks: Buffer[] = [];
   client.on("data", (chunk: Buffer) => chunks.push(chunk));
   const joining = { admission: admission(), parameters: new Map([...parameters, ...more]), version, keys };
@@ -84,7 +94,7 @@ it("a client is shown a key of the proxy's in place of the server's, which is kn
   expect([shown.equals(key), shown.readUInt8(0) < 128]).toEqual([false, true]);
   expect([...keys]).toEqual([[shown.toString("hex"), { socket, key }]]);
   end.destroy();
-  await expect.poll(() => [keys.size, left]).toEqual([0, 1]);
+  await expect.poll(() => [keys.size, left()]).toEqual([0, 1]);
 });
 
 it("a server that ends its session ends the client's connection, with its last words before", async () => {
@@ -92,7 +102,7 @@ it("a server that ends its session ends the client's connection, with its last w
   const ended = new Promise((resolve) => client.once("end", resolve));
   (await there).end(message("N", "Mbye\0\0"));
   await ended;
-  expect([said().endsWith("Mbye\0\0"), left]).toEqual([true, 1]);
+  expect([said().endsWith("Mbye\0\0"), left()]).toEqual([true, 1]);
 });
 
 it("what a server says of the protocol's version before the login reaches the client too", async () => {
@@ -108,7 +118,7 @@ it("a command that a client which replicates may not give is answered with the r
   await new Promise((resolve) => client.once("end", resolve));
   expect([said().includes("SFATAL") || said().includes("SERROR"), heard().includes("a/b")]).toEqual([true, false]);
   client.end();
-  await expect.poll(() => left).toBe(1);
+  await expect.poll(left).toBe(1);
 });
 
 it("the end of a statement is asked for of no server that is gone, and the proxy goes on", async () => {
@@ -138,7 +148,7 @@ it("the end of a statement is asked for of no server that is gone, and the proxy
     .subarray(0, 8);
   server.close();
   await send(cancelPacket(shown)).ended;
-  expect([errors, left]).toEqual([[], 0]);
+  expect([errors, left()]).toEqual([[], 0]);
   first.client.destroy();
   await proxy.close().catch(() => {});
 });

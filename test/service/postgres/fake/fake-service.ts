@@ -256,6 +256,12 @@ export class ServiceOnFakes implements AsyncDisposable {
     return new FakeData(this.directoryOf(branchId)).content;
   }
 
+  /** The password that the API gives a role of the main branch. */
+  passwordOf(name = "app"): string {
+    const role = this.store.catalogs.roles(main).find((one) => one.name === name);
+    return role ? this.postgres.catalog.passwordOf(role) : "";
+  }
+
   replicaOf(endpointId: string): string {
     return join(`${this.data}.postgres`, "replicas", endpointId);
   }
