@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stringify } from "yaml";
 import { BranchAnswer } from "../../../src/api/branch.ts";
-import { parseSeed } from "../../../src/service/seed/file.ts";
 import { type SeedInput, TestService } from "../support/service.ts";
 
 /** Every field that a seed may have, in an order that is not that of the references in it. */
@@ -227,43 +225,3 @@ it.each<[string, SeedInput]>([
 function organizationOf(id: string) {
   return { id: "org-a", members: [{ account: id, role: "admin" as const }] };
 }
-
-it.each<[string, unknown]>([
-  [
-    "two accounts or organizations have the id same",
-    {
-      accounts: [{ id: "same", email: "a@example.com" }],
-      organizations: [{ id: "same", members: [{ account: "same", role: "admin" }] }],
-    },
-  ],
-  [
-    "the API keys a and b are the same",
-    {
-      accounts: [{ ...account, apiKeys: [{ name: "a", key: "k" }] }],
-      organizations: [{ ...organizationOf("acc-a"), apiKeys: [{ name: "b", key: "k" }] }],
-    },
-  ],
-  ["accounts.0.email", { accounts: [{ id: "acc-a", email: "nobody" }] }],
-  ["accounts.0.plan", { accounts: [{ ...account, plan: "golden" }] }],
-  ["accounts.0.name", { accounts: [{ ...account, name: "x".repeat(257) }] }],
-  ["accounts.0.apiKeys.0.key", { accounts: [{ ...account, apiKeys: [{ name: "a", key: "two words" }] }] }],
-  ["accounts.0.apiKeys.0.key", { accounts: [{ ...account, apiKeys: [{ name: "a", key: "k".repeat(201) }] }] }],
-  ["accounts.0.apiKeys.0.name", { accounts: [{ ...account, apiKeys: [{ name: "x".repeat(65), key: "k" }] }] }],
-  ["organizations.0.members", { organizations: [{ id: "org-a", members: [] }] }],
-  ["organizations.0.members.0.role", { organizations: [{ id: "org-a", members: [{ account: "a", role: "boss" }] }] }],
-  ["projects.0.branches", { projects: [{ ...project, branches: [] }] }],
-  ["projects.0.branches.0.id", { projects: [{ ...project, branches: [{ id: "main" }] }] }],
-  ["projects.0.branches.0.roles.0", { projects: [{ ...project, branches: [{ roles: [""] }] }] }],
-  ["projects.0.pgVersion", { projects: [{ ...project, pgVersion: 9 }] }],
-  ["projects.0.regionID", { projects: [{ ...project, regionID: "eu" }] }],
-  ["projects.0.endpoints.0.id", { projects: [{ ...project, endpoints: [{ ...primary, id: "compute" }] }] }],
-  ["projects.0.endpoints.0.type", { projects: [{ ...project, endpoints: [{ branchID: "br-a" }] }] }],
-  [
-    'projects.0.branches.0: unknown "colour": allowed here are databases, default, id, name, protected, roles',
-    {
-      projects: [{ ...project, branches: [{ colour: "red" }] }],
-    },
-  ],
-])("a seed that is wrong names the place: %s", (message, seed) => {
-  expect(() => parseSeed(stringify(seed), "seed.yaml")).toThrow(message);
-});
