@@ -174,24 +174,14 @@ export function declared<Spec extends z.ZodObject, Status extends z.ZodObject>(s
   });
 }
 
-/**
- * Reads an object from the API server or a manifest. Never throws. The answer to a patch is read for the cache and by
- * the reconcile that sent it: the same raw object is read once, and must not change.
- */
+/** Reads an object from the API server or a manifest. Never throws. */
 export function readerOf<T extends { status: object }>(schema: z.ZodType<T>): (raw: unknown) => Parsed<T> {
-  const known = new WeakMap<object, Parsed<T>>();
-  const read = (raw: unknown): Parsed<T> => {
-    const parsed = parseWith(schema, raw);
-    if (!parsed.ok) return parsed;
+  return (raw) => {
+    const read = parseWith(schema, raw);
+    if (!read.ok) return read;
     // A copy of the status: an object that zod has filled key by key is a hash table to V8, four times as large.
-    const value = { ...parsed.value, status: { ...parsed.value.status } };
+    const value = { ...read.value, status: { ...read.value.status } };
     shareWithin(value);
     return { ok: true, value };
-  };
-  return (raw) => {
-    if (typeof raw !== "object" || raw === null) return read(raw);
-    const parsed = known.get(raw) ?? read(raw);
-    known.set(raw, parsed);
-    return parsed;
   };
 }
