@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { nameOf } from "../../operator/kube/objects.ts";
+import { lastApplied, nameOf } from "../../operator/kube/objects.ts";
 import { type Branch, owningBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ComputePool, owningPool } from "../../operator/resources/compute-pool.ts";
@@ -70,9 +70,6 @@ function over<T extends Branch | Compute | ComputePool>(
     return before === undefined ? each : change(each, before);
   });
 }
-
-/** Names the fields that kubectl apply removes where a manifest no longer has them. */
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The connections of the manifests, and those of the cluster that the manifests do not hold. */
 function connectionsOver({ connections }: Manifests, running: Running): Manifests["connections"] {

@@ -74,7 +74,8 @@ export function readObject<T extends KubeObject>(
   return undefined;
 }
 
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+/** The annotation in which kubectl keeps what it applied: it removes the fields that a manifest no longer has. */
+export const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Without what nothing here reads, and what can be most of an object: its field managers, and kubectl's copy of it. */
 function lean<T extends KubeObject>(object: T): T {

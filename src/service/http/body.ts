@@ -30,7 +30,7 @@ export interface BodyRoom {
  */
 export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
   if (Number(incoming.headers["content-length"]) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
-  // Nothing more comes from it, not even its end.
+  // A request that was cut off sends no more, not even its end.
   if (incoming.destroyed) return Promise.reject(new Error("the client has left"));
   return new Promise((resolve, reject) => {
     // Piece by piece: the text of a long body in one go would hold the loop.
