@@ -10,7 +10,6 @@ import { flagsOf, shardOf, wholeNumber } from "../support/flags.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
-import { lookedFor, unneeded } from "./needed.ts";
 import { Coverage, type Part, programs } from "./plan.ts";
 import { Records, remembered } from "./records.ts";
 import { roomLines, summaryOf, survivorLine } from "./report.ts";
@@ -28,8 +27,6 @@ Changes the code of src/operator, src/cli and src/service in every small way and
   --resume          mutants caught by an earlier run, in files that have not changed since, count as caught
   --patience MS     how long the tests of one mutant may take in all, as measured without it (default 4000)
   --workers N       how many processes (default: all cores)
-  --needed          also names the tests that none of these mutants needs: each is tried until three tests have caught it;
-                    what another mutant needs only a full run knows
   --list            only says which there are`;
 
 const { values } = flagsOf(usage, {
@@ -40,7 +37,6 @@ const { values } = flagsOf(usage, {
     resume: { type: "boolean", default: false },
     patience: { type: "string", default: "4000" },
     workers: { type: "string", default: String(availableParallelism()) },
-    needed: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
   },
 });
@@ -92,10 +88,7 @@ async function runPart({ code, ...part }: (typeof mutatedPrograms)[number]): Pro
       say(`measuring which tests of ${files.length} files reach which mutants of the ${part.name}`);
       return measureAll(sourcesFile, files, workers, say);
     });
-    const verdicts = await tryAll(mutants, sourcesFile, new Coverage(all, measured));
-    if (values.needed)
-      for (const name of unneeded(measured, verdicts.values())) console.log(`needed by none of these mutants: ${name}`);
-    return verdicts;
+    return await tryAll(mutants, sourcesFile, new Coverage(all, measured));
   } finally {
     directory.remove();
   }
@@ -110,16 +103,16 @@ async function tryAll(
   const verdicts = new Map<Mutant, Verdict>();
   const waiting = mutants.filter((mutant) => {
     const known = records.of(mutant);
-    const counts = values.resume && known?.outcome === "caught" && (!values.needed || known.catchers !== undefined);
-    if (counts) verdicts.set(mutant, known);
-    return !counts;
+    if (!values.resume || known?.outcome !== "caught") return true;
+    verdicts.set(mutant, known);
+    return false;
   });
   say(`trying ${waiting.length} mutants, ${verdicts.size} are known to be caught`);
   const began = performance.now();
   let saidAt = began;
   const total = waiting.length;
   const work = async () => {
-    const trials = new Trials(sourcesFile, coverage, { patienceMs, catchers: values.needed ? lookedFor : 1 });
+    const trials = new Trials(sourcesFile, coverage, patienceMs);
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const verdict = await trials.try(mutant);
       verdicts.set(mutant, verdict);

@@ -8,11 +8,10 @@ export type TestId = z.infer<typeof TestId>;
 export const Request = z.discriminatedUnion("kind", [
   /** Run all tests of a file without a mutant. */
   z.object({ kind: z.literal("measure"), file: z.string() }),
-  /** Run these tests with this mutant until so many have failed. */
+  /** Run these tests with this mutant until one has failed. */
   z.object({
     kind: z.literal("try"),
     mutant: z.number(),
-    catchers: z.number(),
     tests: z.array(TestId.extend({ limitMs: z.number(), calls: z.number() })),
   }),
 ]);
@@ -53,7 +52,7 @@ export const Reply = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("tried"),
-    caught: z.array(Caught),
+    caught: Caught.optional(),
     /** The test fails without the mutant too, after what went before: this process can judge no more. */
     spoilt: z.boolean(),
   }),

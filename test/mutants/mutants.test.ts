@@ -5,7 +5,6 @@ import { runInThisContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
-import { unneeded } from "./needed.ts";
 import { Coverage, programs } from "./plan.ts";
 import { summaryOf } from "./report.ts";
 import { mutated } from "./types.ts";
@@ -150,17 +149,6 @@ it("the result is summed up in one line", () => {
 });
 const caught = { outcome: "caught" } as const;
 const survived = { outcome: "survived" } as const;
-
-it("a test is needed while a mutant would be left with fewer than two tests that catch it", () => {
-  const tests = ["a", "b", "c", "d"].map((name, index) => ({ ...measured, index, name }));
-  const broken = { ...measured, index: 4, name: "broken", failure: "it has none of its files" };
-  const files = [{ file: "f", tests: [...tests, broken], atLoad: [] }];
-  const by = (...names: string[]) => ({ ...caught, catchers: names.map((name) => `f: ${name}`) });
-  expect(unneeded(files, [by("a", "b", "c"), by("b"), by("c", "a")])).toEqual(["f: d"]);
-  expect(unneeded(files, [by("a", "b", "c"), by("b", "c"), by("c", "b")])).toEqual(["f: d", "f: a"]);
-  // Two tests of one name count once.
-  expect(unneeded(files, [by("a", "a", "b")])).toEqual(["f: c", "f: d"]);
-});
 const measured = { ms: 1, wallMs: 1, reached: [], calls: 1 };
 
 it("the tests of a source's room come before quicker ones, which may use up the time", () => {

@@ -146,7 +146,7 @@ export class Coverage {
 }
 
 /** Adds to the values of a key. */
-export function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, [value]);
   else known.push(value);

@@ -14,7 +14,6 @@ const Line = z.object({
   key: z.string(),
   outcome: z.enum(["caught", "survived", "not reached"]),
   by: z.string().optional(),
-  catchers: z.array(z.string()).optional(),
 });
 
 /** The verdicts so far, in a file, so that a run that was broken off can go on. */
@@ -29,8 +28,8 @@ export class Records {
     if (!existsSync(resultsFile)) return;
     for (const line of readFileSync(resultsFile, "utf8").split("\n")) {
       if (line === "") continue;
-      const { key, outcome, by, catchers } = Line.parse(JSON.parse(line));
-      this.#known.set(key, { outcome, ...(by !== undefined && { by }), ...(catchers && { catchers }) });
+      const { key, outcome, by } = Line.parse(JSON.parse(line));
+      this.#known.set(key, { outcome, ...(by !== undefined && { by }) });
     }
   }
 
@@ -64,7 +63,7 @@ export async function remembered(
   const known = new Map<string, MeasuredFile>();
   for (const { of: state, measured: each } of read ?? []) known.set(`${state} ${each.file}`, each);
   // Not those that only decide what becomes of what is measured.
-  const exclude = ["**/*.test.ts", "test/mutants/{accepted,main,needed,process,records,report,trial,types}.ts"];
+  const exclude = ["**/*.test.ts", "test/mutants/{accepted,main,process,records,report,trial,types}.ts"];
   const common = hashOf(globSync("{src,test}/**/*.ts", { exclude }));
   const of = (file: string) => `${common} ${existsSync(file) ? hashOf([file]) : ""}`;
   const missing = files.filter((file) => !known.has(`${of(file)} ${file}`));

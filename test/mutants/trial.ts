@@ -8,8 +8,6 @@ export interface Verdict {
   outcome: "caught" | "survived" | "not reached";
   /** What caught it first. */
   by?: string;
-  /** The tests that caught it, as their file and name: as many as were asked for. */
-  catchers?: readonly string[];
 }
 
 /** A process that many mutants have been in may be worn out. */
@@ -47,20 +45,13 @@ export class Trials {
   readonly #sourcesFile: string;
   readonly #coverage: Coverage;
   readonly #patienceMs: number;
-  readonly #catchers: number;
   #process: WorkerProcess | undefined;
   #tried = 0;
 
-  /** `catchers`: how many tests are to be found that catch a mutant. */
-  constructor(
-    sourcesFile: string,
-    coverage: Coverage,
-    { patienceMs, catchers }: { patienceMs: number; catchers: number },
-  ) {
+  constructor(sourcesFile: string, coverage: Coverage, patienceMs: number) {
     this.#sourcesFile = sourcesFile;
     this.#coverage = coverage;
     this.#patienceMs = patienceMs;
-    this.#catchers = catchers;
   }
 
   async try(mutant: Mutant): Promise<Verdict> {
@@ -90,8 +81,8 @@ export class Trials {
       }
       this.#tried += 1;
       const { caught, spoilt } = reply;
-      if (spoilt || caught.some(({ how }) => isLate(how)) || this.#tried >= mostMutants) this.end();
-      if (caught.length === 0) return { outcome: "survived" };
+      if (spoilt || (caught !== undefined && isLate(caught.how)) || this.#tried >= mostMutants) this.end();
+      if (caught === undefined) return { outcome: "survived" };
       // Another mutant may have left something behind that fails the test: a fresh process tells.
       if (spoilt && !isFresh && attempt === 1) continue;
       return this.#caught(mutant, caught);
@@ -105,17 +96,15 @@ export class Trials {
     process.kill();
     if (reply === "silent" || reply === "died" || reply.kind !== "tried")
       return { outcome: "caught", by: "fails while it is loaded" };
-    return reply.caught.length === 0 ? { outcome: "survived" } : this.#caught(mutant, reply.caught);
+    return reply.caught === undefined ? { outcome: "survived" } : this.#caught(mutant, reply.caught);
   }
 
   #trialOf({ id: mutant }: Mutant, tests: readonly Trial[]): Request {
-    return { kind: "try", mutant, tests: [...tests], catchers: this.#catchers };
+    return { kind: "try", mutant, tests: [...tests] };
   }
 
-  #caught(mutant: Mutant, caught: readonly Caught[]): Verdict {
-    const [first] = caught;
-    if (first !== undefined) this.#coverage.caught(mutant, first);
-    const by = `${first?.file}: ${first?.name}: ${first?.how}`;
-    return { outcome: "caught", by, catchers: caught.map(({ file, name }) => `${file}: ${name}`) };
+  #caught(mutant: Mutant, by: Caught): Verdict {
+    this.#coverage.caught(mutant, by);
+    return { outcome: "caught", by: `${by.file}: ${by.name}: ${by.how}` };
   }
 }

@@ -4,7 +4,7 @@ import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { z } from "zod";
-import { type Caught, isLate, type Measured, type Reply, Request, type TestId } from "./messages.ts";
+import { type Measured, type Reply, Request, type TestId } from "./messages.ts";
 import { seedsFile } from "./plan.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -147,8 +147,7 @@ async function measure(file: string): Promise<Reply> {
 
 type Trial = TestId & { limitMs: number; calls: number };
 
-async function tryMutant(mutant: number, trials: readonly Trial[], catchers: number): Promise<Reply> {
-  const caught: Caught[] = [];
+async function tryMutant(mutant: number, trials: readonly Trial[]): Promise<Reply> {
   for (const trial of trials) {
     const one = (await testsOf(trial.file))[trial.index];
     if (one === undefined) throw new Error(`${trial.file} has no test ${trial.index}`);
@@ -156,11 +155,10 @@ async function tryMutant(mutant: number, trials: readonly Trial[], catchers: num
     const how = await underMutant(mutant, one, trial);
     if (how === undefined) continue;
     const { file, index } = trial;
-    caught.push({ file, index, name: one.name, how });
     const spoilt = fixed === "0" && (await isSpoilt(one, trial));
-    if (spoilt || isLate(how) || caught.length >= catchers) return { kind: "tried", caught, spoilt };
+    return { kind: "tried", caught: { file, index, name: one.name, how }, spoilt };
   }
-  return { kind: "tried", caught, spoilt: false };
+  return { kind: "tried", spoilt: false };
 }
 
 async function underMutant(mutant: number, one: Tests[number], { limitMs, calls: usual }: Trial) {
@@ -192,8 +190,7 @@ function send(reply: Reply): void {
 
 process.on("message", (message) => {
   const request = Request.parse(message);
-  const work =
-    request.kind === "measure" ? measure(request.file) : tryMutant(request.mutant, request.tests, request.catchers);
+  const work = request.kind === "measure" ? measure(request.file) : tryMutant(request.mutant, request.tests);
   void work.then(send, (error: unknown) => {
     console.error(`${fileURLToPath(import.meta.url)}: ${messageOf(error)}`);
     process.exit(1);
