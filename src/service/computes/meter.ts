@@ -18,10 +18,10 @@ export interface Usage {
  * before a client connects or leaves, and before it is deleted.
  */
 export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: number): void {
-  const { active, compute } = unbooked(context, endpoint, at);
-  if (active > 0) {
-    context.store.projects.addUsage(endpoint.projectId, active, compute);
-    context.store.branches.addUsage(endpoint.branchId, active, compute);
+  const more = unbooked(context, endpoint, at);
+  if (more.activeMs > 0) {
+    context.store.projects.addUsage(endpoint.projectId, more);
+    context.store.branches.addUsage(endpoint.branchId, more);
     const { usageHours, quarters, days } = context.store;
     for (const part of partsOf(context, endpoint, at, hourMs)) usageHours.add(endpoint.projectId, part);
     for (const part of unbookedQuarters(context, endpoint, at)) quarters.add(endpoint.id, part);
@@ -70,11 +70,11 @@ type Part = Pick<Period, "index" | "activeMs" | "computeMs">;
 function partsOf(context: ServiceContext, endpoint: MeteredEndpoint, at: number, unitMs: number, since = 0): Part[] {
   const { meteredAt: from } = endpoint;
   if (from === undefined || at <= from) return [];
-  const { compute } = unbooked(context, endpoint, at);
+  const { computeMs } = unbooked(context, endpoint, at);
   const parts: Part[] = [];
   for (let index = Math.max(since, Math.floor(from / unitMs)); index * unitMs < at; index += 1) {
     const activeMs = Math.min(at, (index + 1) * unitMs) - Math.max(from, index * unitMs);
-    parts.push({ index, activeMs, computeMs: Math.round((compute * activeMs) / (at - from)) });
+    parts.push({ index, activeMs, computeMs: Math.round((computeMs * activeMs) / (at - from)) });
   }
   return parts;
 }
@@ -162,16 +162,16 @@ function usage(
   at: number,
 ): Usage {
   const more = running.map((endpoint) => unbooked(context, endpoint, at));
-  const active = more.reduce((sum, one) => sum + one.active, booked.activeMs);
-  const compute = more.reduce((sum, one) => sum + one.compute, booked.computeMs);
+  const active = more.reduce((sum, one) => sum + one.activeMs, booked.activeMs);
+  const compute = more.reduce((sum, one) => sum + one.computeMs, booked.computeMs);
   return { activeSeconds: Math.floor(active / 1000), computeSeconds: Math.floor(compute / 1000) };
 }
 
 /** In milliseconds of the service's scaled time. */
 function unbooked(context: ServiceContext, endpoint: MeteredEndpoint, at: number) {
   const { meteredAt } = endpoint;
-  const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
-  return { active, compute: Math.round(active * sizeInUse(context, endpoint)) };
+  const activeMs = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
+  return { activeMs, computeMs: Math.round(activeMs * sizeInUse(context, endpoint)) };
 }
 
 /**

@@ -1,3 +1,5 @@
+import { notePrefix } from "../store/details.ts";
+
 /** An operator's note in the annotation of a branch that it made. */
 export interface BranchNote {
   /** The Branch object that the branch was made for, as `namespace/name`, if the note says. */
@@ -8,16 +10,14 @@ export interface BranchNote {
   fleet: string | undefined;
 }
 
-const prefix = "compute-operator.dev/";
-
 /** The note of an operator; `undefined` for a branch that somebody else made. */
 export function noteOf({ annotations }: { annotations: Readonly<Record<string, string>> }): BranchNote | undefined {
-  const uid = annotations[`${prefix}uid`];
+  const uid = annotations[`${notePrefix}uid`];
   if (uid === undefined) return undefined;
-  return { uid, object: annotations[`${prefix}object`], fleet: annotations[`${prefix}fleet`] };
+  return { uid, object: annotations[`${notePrefix}object`], fleet: annotations[`${notePrefix}fleet`] };
 }
 
 /** The other values of a branch's annotation, such as those of a CI job. */
 export function otherValues({ annotations }: { annotations: Readonly<Record<string, string>> }): [string, string][] {
-  return Object.entries(annotations).filter(([name]) => !name.startsWith(prefix));
+  return Object.entries(annotations).filter(([name]) => !name.startsWith(notePrefix));
 }

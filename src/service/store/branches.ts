@@ -1,8 +1,17 @@
 import type { Database } from "./database.ts";
-import { BranchDetails } from "./details.ts";
+import { BranchDetails, notePath } from "./details.ts";
 import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
-import { type Fields, jsonOf, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
+import {
+  type Fields,
+  jsonOf,
+  type Kept,
+  orderOf,
+  type PageFound,
+  type PageWanted,
+  type RowsWanted,
+  Table,
+} from "./table.ts";
 
 export interface Branch {
   id: string;
@@ -131,7 +140,7 @@ export class Branches {
   byIds(ids: readonly string[]): Branch[] {
     const sql =
       "SELECT branches.* FROM json_each(?) AS wanted JOIN branches ON branches.id = wanted.value ORDER BY wanted.key";
-    return this.#db.all(sql, JSON.stringify(ids)).map((row) => this.#all.read(row));
+    return this.#all.select(sql, JSON.stringify(ids));
   }
 
   /** As `byId`. */
@@ -161,11 +170,7 @@ export class Branches {
   }
 
   /** The branches of a page: those with `search` in name, id or operator's note, in a state and an order. */
-  find(
-    projectId: string,
-    wanted: { search: string; state: string; sort: string },
-    page: PageWanted,
-  ): PageFound<Branch> {
+  find(projectId: string, wanted: RowsWanted, page: PageWanted): PageFound<Branch> {
     const isActive =
       "EXISTS (SELECT 1 FROM endpoints e WHERE e.branch_id = branches.id AND e.current_state = 'active')";
     const states: Record<string, string> = {
@@ -177,9 +182,8 @@ export class Branches {
     };
     const where = `WHERE project_id = ?1 AND ${present} AND ${orderOf(states, wanted.state)} AND (?2 = ''
       OR instr(lower(name), lower(?2)) > 0 OR instr(id, lower(?2)) > 0
-      OR instr(lower(coalesce(json_extract(details, ?3), '')), lower(?2)) > 0)`;
-    const values = [projectId, wanted.search, '$.annotations."compute-operator.dev/object"'];
-    return this.#all.paged(where, orderOf(branchOrders, wanted.sort), values, page);
+      OR instr(lower(coalesce(json_extract(details, ${notePath("object")}), '')), lower(?2)) > 0)`;
+    return this.#all.paged(where, orderOf(branchOrders, wanted.sort), [projectId, wanted.search], page);
   }
 
   /** The length of what is kept with all branches of a project, deleted ones too, as it is stored. */
@@ -215,16 +219,15 @@ export class Branches {
     return this.#all.has(`WHERE project_id = ? AND parent_id = ? AND ${present}`, projectId, id);
   }
 
-  addUsage(id: string, activeMs: number, computeMs: number): void {
-    const sql = "UPDATE branches SET active_ms = active_ms + ?, compute_ms = compute_ms + ? WHERE id = ?";
-    this.#db.run(sql, activeMs, computeMs, id);
+  addUsage(id: string, usage: Pick<Branch, "activeMs" | "computeMs">): void {
+    this.#all.increase(usage, "WHERE id = ?", id);
   }
 
   /** The branches of some owners' projects that expire until a time, the next one first. */
   expiring(owners: readonly Owner[], until: number, limit: number): Branch[] {
     const sql = `SELECT b.* FROM branches b INDEXED BY branches_by_expiry JOIN projects p ON p.id = b.project_id
-      WHERE b.expires_at <= ?3 AND b.${present} AND ${ofOwners} ORDER BY b.expires_at, b.seq LIMIT ?4`;
-    return this.#db.all(sql, ...ownerLists(owners), until, limit).map((row) => this.#all.read(row));
+      WHERE b.expires_at <= ?3 AND b.${present} AND ${ofOwners("p")} ORDER BY b.expires_at, b.seq LIMIT ?4`;
+    return this.#all.select(sql, ...ownerLists(owners), until, limit);
   }
 
   /** The branch that expires next. */

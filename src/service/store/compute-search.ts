@@ -1,19 +1,16 @@
 import type { Database } from "./database.ts";
-import { type Owner, ownerLists } from "./projects.ts";
+import { notePath } from "./details.ts";
+import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { number, type Row, text } from "./row.ts";
-import { orderOf, type PageFound, type PageWanted } from "./table.ts";
+import { orderOf, type PageFound, type PageWanted, pageAmong, type RowsWanted } from "./table.ts";
 
-/** The computes to find. */
-export interface ComputeFilter {
+/** The computes to find, `search` in their id or name, or in the name or id of their branch. */
+export interface ComputeFilter extends RowsWanted {
   owners: readonly Owner[];
   /** The only branch to look in, if any. */
   branchId?: string;
-  /** A part of the compute's id or name, or of the name or id of its branch. */
-  search: string;
   /** Parts of a signature: a name that begins with `fleet` or contains `key` is found too. */
   signature: { fleet: string; key: string };
-  state: string;
-  sort: string;
   /** The first day whose usage counts, and the usage since then that is not recorded, in milliseconds by id. */
   usage: { since: number; unbooked: Readonly<Record<string, number>> };
 }
@@ -37,29 +34,28 @@ export class ComputeSearch {
 
   find(
     { owners, branchId, search, signature, state, sort, usage }: ComputeFilter,
-    { page, size }: PageWanted,
+    wanted: PageWanted,
   ): PageFound<FoundCompute> {
     const columns = ["e.id", "lower(coalesce(e.name, ''))", "lower(b.name)", "b.id"];
     // The name of an operator's compute ends with the uid of its object, without hyphens where it has a fleet.
     const sought = search.toLowerCase();
     const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(sought) ? sought.replaceAll("-", "") : sought;
     const matches = [
-      ...columns.map((column) => `instr(${column}, ?1) > 0`),
-      "instr(coalesce(e.name, ''), ?2) > 0",
+      ...columns.map((column) => `instr(${column}, ?3) > 0`),
+      "instr(coalesce(e.name, ''), ?4) > 0",
       "instr(coalesce(e.name, ''), ?5) = 1",
       "instr(coalesce(e.name, ''), ?6) > 0",
       // Read only where a note is looked for: the details of a branch are JSON.
-      `?7 AND json_extract(b.details, ${noted("object")}) = ?8`,
-      `?7 AND json_extract(b.details, ${noted("uid")}) = ?8`,
+      `?7 AND json_extract(b.details, ${notePath("object")}) = ?8`,
+      `?7 AND json_extract(b.details, ${notePath("uid")}) = ?8`,
     ];
     const from = `FROM endpoints e JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id
-         WHERE (p.owner_account_id IN (SELECT value FROM json_each(?3)) OR p.owner_organization_id IN (SELECT value FROM json_each(?4)))
-           AND (?9 IS NULL OR e.branch_id = ?9) AND ${orderOf(states, state)} AND (${matches.join(" OR ")})`;
+         WHERE ${ofOwners("p")} AND (?9 IS NULL OR e.branch_id = ?9) AND ${orderOf(states, state)} AND (${matches.join(" OR ")})`;
     const isNote = search.includes("/") || uid !== sought;
-    const values = [sought, uid, ...ownerLists(owners), signature.fleet, signature.key, isNote, search, branchId];
+    const values = [...ownerLists(owners), sought, uid, signature.fleet, signature.key, isNote, search, branchId];
     const row = this.#db.one(`SELECT count(*) AS count ${from}`, ...values);
     const total = row ? number(row, "count") : 0;
-    const at = Math.min(page, Math.max(1, Math.ceil(total / size)));
+    const { page, offset } = pageAmong(total, wanted);
     // Kept as a table of its own, which is read once and found by its key.
     const running = "WITH running AS MATERIALIZED (SELECT key AS id, value AS ms FROM json_each(?13))";
     const used = `coalesce((SELECT sum(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?12), 0)
@@ -68,12 +64,12 @@ export class ComputeSearch {
       `${running} SELECT e.id, p.name AS project_name, b.name AS branch_name, ${used}
          ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?10 OFFSET ?11`,
       ...values,
-      size,
-      (at - 1) * size,
+      wanted.size,
+      offset,
       usage.since,
       JSON.stringify(usage.unbooked),
     );
-    return { rows: rows.map(foundOf), total, page: at };
+    return { rows: rows.map(foundOf), total, page };
   }
 }
 
@@ -94,10 +90,6 @@ const orders = {
   size: "e.max_cu DESC, e.seq",
   active: "e.last_active DESC, e.seq",
 };
-
-function noted(name: string): string {
-  return `'$.annotations."compute-operator.dev/${name}"'`;
-}
 
 function foundOf(row: Row): FoundCompute {
   return {

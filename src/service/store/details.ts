@@ -46,6 +46,14 @@ export function beganWithoutData({ init_source }: Pick<BranchDetails, "init_sour
   return init_source !== "parent-data";
 }
 
+/** The annotations that an operator notes on a branch that it made begin with this. */
+export const notePrefix = "compute-operator.dev/";
+
+/** The place of one of them in a branch's details, for SQL. */
+export function notePath(name: "object" | "uid"): string {
+  return `'$.annotations."${notePrefix}${name}"'`;
+}
+
 /** Branch fields that are stored under the API's names. */
 export const BranchDetails = z.object({
   parent_lsn: z.string().optional(),

@@ -130,8 +130,8 @@ export class Endpoints {
   /** The computes of some owners' projects whose usage is being metered. */
   meteredOf(owners: readonly Owner[]): MeteredEndpoint[] {
     const sql = `SELECT e.* FROM endpoints e INDEXED BY endpoints_metered JOIN projects p ON p.id = e.project_id
-      WHERE e.metered_at IS NOT NULL AND ${ofOwners}`;
-    return this.#db.all(sql, ...ownerLists(owners)).map((row) => this.#metered.read(row));
+      WHERE e.metered_at IS NOT NULL AND ${ofOwners("p")}`;
+    return this.#metered.select(sql, ...ownerLists(owners));
   }
 
   count(projectId: string): number {

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
-import { type Fields, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
+import { type Fields, type Kept, orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
 
 /** The owner that a key acts for. */
 export type KeyScope =
@@ -108,7 +108,7 @@ export class Keys {
   }
 
   /** The keys of a page: those of a scope's account or organization with `search` in their name, in a state. */
-  find(scope: KeyScope, wanted: { search: string; state: string; sort: string }, page: PageWanted): PageFound<ApiKey> {
+  find(scope: KeyScope, wanted: RowsWanted, page: PageWanted): PageFound<ApiKey> {
     const [whose, owner] = listOf(scope);
     const where = `WHERE ${whose} AND revoked_at IS NULL AND ${orderOf(keyStates, wanted.state)} AND instr(lower(name), lower(?2)) > 0`;
     const found = this.#table.paged(where, orderOf(keyOrders, wanted.sort), [owner, wanted.search], page);

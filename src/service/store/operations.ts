@@ -2,7 +2,7 @@ import { type OperationStatus, operationStatuses } from "../../api/operation.ts"
 import type { Database } from "./database.ts";
 import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
-import { oneOf, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
+import { oneOf, orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
 
 /** Effects of a finished operation on its compute or branch. */
 const effects = ["none", "start", "suspend", "branch-ready"] as const;
@@ -98,7 +98,7 @@ export class Operations {
     this.#db.run(`UPDATE operations SET ${failed} WHERE seq = ?`, at, seq);
     const cancelled = "status = 'cancelled', updated_at = ?";
     const sql = `UPDATE operations SET ${cancelled} WHERE chain = ? AND status = 'scheduling' RETURNING *`;
-    return this.#db.all(sql, at, chain).map((row) => this.#table.read(row));
+    return this.#table.select(sql, at, chain);
   }
 
   /** Reason why an operation failed, or was cancelled because one before it failed. */
@@ -162,11 +162,7 @@ export class Operations {
   }
 
   /** The operations of a page, newest first: those with `search` in action or compute, in a state. */
-  find(
-    projectId: string,
-    wanted: { search: string; state: string; sort: string },
-    page: PageWanted,
-  ): PageFound<StoredOperation> {
+  find(projectId: string, wanted: RowsWanted, page: PageWanted): PageFound<StoredOperation> {
     const where = `WHERE project_id = ?1 AND (?2 = '' OR status = ?2)
       AND (?3 = '' OR instr(replace(action, '_', ' '), lower(?3)) > 0 OR instr(coalesce(endpoint_id, ''), ?3) > 0)`;
     const values = [projectId, wanted.state, wanted.search];
@@ -176,8 +172,8 @@ export class Operations {
   /** The operations of some owners' projects that failed after a time, newest first. */
   failed(owners: readonly Owner[], since: number, limit: number): StoredOperation[] {
     const sql = `SELECT o.* FROM operations o INDEXED BY operations_failed JOIN projects p ON p.id = o.project_id
-      WHERE o.status = 'failed' AND o.updated_at > ?3 AND ${ofOwners} ORDER BY o.updated_at DESC, o.seq DESC LIMIT ?4`;
-    return this.#db.all(sql, ...ownerLists(owners), since, limit).map((row) => this.#table.read(row));
+      WHERE o.status = 'failed' AND o.updated_at > ?3 AND ${ofOwners("p")} ORDER BY o.updated_at DESC, o.seq DESC LIMIT ?4`;
+    return this.#table.select(sql, ...ownerLists(owners), since, limit);
   }
 
   get(projectId: string, id: string): StoredOperation | undefined {

@@ -1,7 +1,16 @@
 import type { Database } from "./database.ts";
 import { ProjectDetails } from "./details.ts";
 import { number, optionalText, text } from "./row.ts";
-import { type Fields, jsonOf, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
+import {
+  type Fields,
+  jsonOf,
+  type Kept,
+  orderOf,
+  type PageFound,
+  type PageWanted,
+  type RowsWanted,
+  Table,
+} from "./table.ts";
 
 /** Whom a project belongs to. */
 export type Owner = { kind: "account"; id: string } | { kind: "organization"; id: string };
@@ -73,28 +82,20 @@ export class Projects {
 
   list({ owners, search, afterSeq, limit }: ProjectFilter): Project[] {
     return this.#table.all(
-      `WHERE (owner_account_id IN (SELECT value FROM json_each(?)) OR owner_organization_id IN (SELECT value FROM json_each(?)))
-         AND seq > ? AND (instr(lower(name), lower(?)) > 0 OR instr(id, lower(?)) > 0)
-       ORDER BY seq LIMIT ?`,
+      `WHERE ${ofOwners("projects")} AND ${namedAs} AND seq > ? ORDER BY seq LIMIT ?`,
       ...ownerLists(owners),
+      search ?? "",
       afterSeq ?? 0,
-      search ?? "",
-      search ?? "",
       limit,
     );
   }
 
   /** The projects of a page: those with `search` in name or id, in a state and an order. */
-  find(
-    owners: readonly Owner[],
-    wanted: { search: string; state: string; sort: string },
-    page: PageWanted,
-  ): PageFound<Project> {
+  find(owners: readonly Owner[], wanted: RowsWanted, page: PageWanted): PageFound<Project> {
     const isActive =
       "EXISTS (SELECT 1 FROM endpoints e INDEXED BY endpoints_metered WHERE e.project_id = projects.id AND e.metered_at IS NOT NULL)";
     const states: Record<string, string> = { "": "true", active: isActive, idle: `NOT ${isActive}` };
-    const where = `WHERE (owner_account_id IN (SELECT value FROM json_each(?1)) OR owner_organization_id IN (SELECT value FROM json_each(?2)))
-      AND ${orderOf(states, wanted.state)} AND (instr(lower(name), lower(?3)) > 0 OR instr(id, lower(?3)) > 0)`;
+    const where = `WHERE ${ofOwners("projects")} AND ${orderOf(states, wanted.state)} AND ${namedAs}`;
     const orders = { "": "seq", newest: "seq DESC", name: "name, seq", used: "compute_ms DESC, seq" };
     return this.#table.paged(where, orderOf(orders, wanted.sort), [...ownerLists(owners), wanted.search], page);
   }
@@ -108,15 +109,14 @@ export class Projects {
     this.#table.update({ name, details, updatedAt: at }, "WHERE id = ?", id);
   }
 
-  addUsage(id: string, activeMs: number, computeMs: number): void {
-    const sql = "UPDATE projects SET active_ms = active_ms + ?, compute_ms = compute_ms + ? WHERE id = ?";
-    this.#db.run(sql, activeMs, computeMs, id);
+  addUsage(id: string, usage: Pick<Project, "activeMs" | "computeMs">): void {
+    this.#table.increase(usage, "WHERE id = ?", id);
   }
 
   /** The compute time of some owners' projects from an hour on, counted from the epoch, as in `Period`. */
   computeMsSince(owners: readonly Owner[], hour: number): number {
     const sql = `SELECT coalesce(sum(u.compute_ms), 0) AS sum FROM usage_hours u JOIN projects p ON p.id = u.project_id
-      WHERE u.hour >= ?3 AND ${ofOwners}`;
+      WHERE u.hour >= ?3 AND ${ofOwners("p")}`;
     const row = this.#db.one(sql, ...ownerLists(owners), hour);
     return row ? number(row, "sum") : 0;
   }
@@ -132,9 +132,14 @@ export class Projects {
   }
 }
 
-/** A condition on a project `p`: it belongs to one of the owners whose lists are the first two values. */
-export const ofOwners =
-  "(p.owner_account_id IN (SELECT value FROM json_each(?1)) OR p.owner_organization_id IN (SELECT value FROM json_each(?2)))";
+/** A condition on a project: it belongs to one of the owners whose lists are the first two values. */
+export function ofOwners(project: "p" | "projects"): string {
+  const among = (column: string, place: string) => `${project}.${column} IN (SELECT value FROM json_each(${place}))`;
+  return `(${among("owner_account_id", "?1")} OR ${among("owner_organization_id", "?2")})`;
+}
+
+/** A condition on a project: its name or id has the third value in it. */
+const namedAs = "(instr(lower(name), lower(?3)) > 0 OR instr(id, lower(?3)) > 0)";
 
 /** The ids of the accounts and of the organizations among owners, each as JSON. */
 export function ownerLists(owners: readonly Owner[]): [accounts: string, organizations: string] {

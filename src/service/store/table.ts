@@ -43,11 +43,29 @@ export interface PageWanted {
   size: number;
 }
 
+/** The rows of a list: a part of their texts, their state and their order, each empty where it does not matter. */
+export interface RowsWanted {
+  search: string;
+  state: string;
+  sort: string;
+}
+
 /** The rows of a page, and the number of rows on all. A page after the last one counts as the last. */
 export interface PageFound<Found> {
   rows: readonly Found[];
   total: number;
   page: number;
+}
+
+/** The page that is found where so many rows are: one after the last counts as the last. */
+export function pageAmong(total: number, { page, size }: PageWanted): { page: number; offset: number } {
+  const found = Math.min(page, lastPage(total, size));
+  return { page: found, offset: (found - 1) * size };
+}
+
+/** The number of the last page of a list. */
+export function lastPage(total: number, size: number): number {
+  return Math.max(1, Math.ceil(total / size));
 }
 
 /** The order of a list by its name; any other name stands for the first one. */
@@ -78,7 +96,12 @@ export class Table<Stored extends object> {
   }
 
   all(rest: string, ...values: readonly Value[]): Stored[] {
-    return this.#db.all(`SELECT ${this.#columns} FROM ${this.#name} ${rest}`, ...values).map((row) => this.read(row));
+    return this.select(`SELECT ${this.#columns} FROM ${this.#name} ${rest}`, ...values);
+  }
+
+  /** As `all`, by a whole statement that answers rows of the table. */
+  select(sql: string, ...values: readonly Value[]): Stored[] {
+    return this.#db.all(sql, ...values).map((row) => this.read(row));
   }
 
   has(rest: string, ...values: readonly Value[]): boolean {
@@ -91,12 +114,11 @@ export class Table<Stored extends object> {
   }
 
   /** The rows of one page in an order, and the number of all rows that `where` finds. */
-  paged(where: string, order: string, values: readonly Value[], { page, size }: PageWanted): PageFound<Stored> {
+  paged(where: string, order: string, values: readonly Value[], wanted: PageWanted): PageFound<Stored> {
     const total = this.count(where, ...values);
-    const last = Math.max(1, Math.ceil(total / size));
-    const at = Math.min(page, last);
-    const rows = this.all(`${where} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, size, (at - 1) * size);
-    return { rows, total, page: at };
+    const { page, offset } = pageAmong(total, wanted);
+    const rows = this.all(`${where} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, wanted.size, offset);
+    return { rows, total, page };
   }
 
   /** The length of a column's texts together, as they are stored. */
@@ -135,6 +157,13 @@ export class Table<Stored extends object> {
     const changed = this.#bound(fields);
     const assignments = changed.columns.map((column) => `${column} = ?`).join(", ");
     return this.#db.run(`UPDATE ${this.#name} SET ${assignments} ${rest}`, ...changed.values, ...values);
+  }
+
+  /** Adds to columns of numbers. */
+  increase(amounts: Partial<Stored>, rest: string, ...values: readonly Value[]): void {
+    const { columns, values: added } = this.#bound(amounts);
+    const assignments = columns.map((column) => `${column} = ${column} + ?`).join(", ");
+    this.#db.run(`UPDATE ${this.#name} SET ${assignments} ${rest}`, ...added, ...values);
   }
 
   /** Answers the number of deleted rows. */

@@ -1,4 +1,4 @@
-import type { PageFound } from "../../store/table.ts";
+import { lastPage, type PageFound, pageAmong, type RowsWanted } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import type { Visit } from "../visit.ts";
@@ -17,10 +17,7 @@ export function pageNumber(query: Query, name = "page"): number {
 }
 
 /** The rows of a list that the query asks for. */
-export interface Part {
-  search: string;
-  state: string;
-  sort: string;
+export interface Part extends RowsWanted {
   page: number;
 }
 
@@ -31,12 +28,8 @@ export function partOf({ query }: Pick<Visit, "query">): Part {
 
 /** One page of rows that are all known. */
 export function listed<Row>(all: readonly Row[], wanted: number): PageFound<Row> {
-  const page = Math.min(wanted, lastPage(all.length));
-  return { rows: all.slice((page - 1) * perPage, page * perPage), total: all.length, page };
-}
-
-function lastPage(total: number): number {
-  return Math.max(1, Math.ceil(total / perPage));
+  const { page, offset } = pageAmong(all.length, { page: wanted, size: perPage });
+  return { rows: all.slice(offset, offset + perPage), total: all.length, page };
 }
 
 /** A choice of a form: the value and its words. */
@@ -75,7 +68,7 @@ export function pageLinks(
   list?: { name: string; title: string },
 ): Html | undefined {
   const { name = "page", title } = list ?? {};
-  const last = lastPage(total);
+  const last = lastPage(total, perPage);
   const words = counted(total, ...noun);
   if (total === 0) return undefined;
   if (last === 1) return html`<p class="pages">${words}</p>`;
