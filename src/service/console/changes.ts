@@ -4,7 +4,7 @@ import { refusals } from "../refusal.ts";
 import { sizeInWords, suspensionInWords } from "./labels.ts";
 import { keptQuery } from "./pages/paging.ts";
 import { branchPath, computePath } from "./pages/paths.ts";
-import { pathOf, type Visit } from "./visit.ts";
+import { computeApiPath, pathOf, type Visit } from "./visit.ts";
 
 /** Changes what the person edited of a compute's size and scale to zero; returns the path to show next. */
 export function changeCompute(visit: Visit): string {
@@ -17,7 +17,7 @@ export function changeCompute(visit: Visit): string {
     ...(form["max"] !== max && { autoscaling_limit_max_cu: numberIn(form["max"]) }),
     ...(form["suspend"] !== suspend && { suspend_timeout_seconds: numberIn(form["suspend"]) }),
   };
-  visit.act("PATCH", pathOf("projects", projectId, "endpoints", endpointId), { endpoint });
+  visit.act("PATCH", computeApiPath(visit, endpointId), { endpoint });
   const after = context.store.endpoints.get(projectId, endpointId);
   if (after) {
     const suspends = suspensionInWords(after.suspendTimeoutSeconds);

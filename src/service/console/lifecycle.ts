@@ -1,8 +1,8 @@
 import { param } from "../http/route.ts";
 import { ProjectOnly } from "../http/shapes.ts";
 import { refusals } from "../refusal.ts";
-import { branchPath, computePath } from "./pages/paths.ts";
-import { pathOf, type Visit } from "./visit.ts";
+import { branchPath, computePath, projectPath } from "./pages/paths.ts";
+import { branchApiPath, computeApiPath, pathOf, type Visit } from "./visit.ts";
 
 /** Starts a compute. Like all of these, returns the path to show next. */
 export function startCompute(visit: Visit): string {
@@ -27,7 +27,7 @@ export function disableCompute(visit: Visit): string {
 
 function setDisabled(visit: Visit, disabled: boolean): string {
   const id = param(visit, "endpoint_id");
-  visit.act("PATCH", apiPath(visit), { endpoint: { disabled } });
+  visit.act("PATCH", computeApiPath(visit), { endpoint: { disabled } });
   visit.session.notice = disabled
     ? `${id} is disabled: it takes no connection until it is enabled.`
     : `${id} is enabled: a connection starts it.`;
@@ -36,13 +36,13 @@ function setDisabled(visit: Visit, disabled: boolean): string {
 
 export function moveCompute(visit: Visit): string {
   const to = visit.form["to"] ?? "";
-  visit.act("PATCH", apiPath(visit), { endpoint: { branch_id: to } });
+  visit.act("PATCH", computeApiPath(visit), { endpoint: { branch_id: to } });
   visit.session.notice = `${param(visit, "endpoint_id")} was moved here, and is idle.`;
   return computePath(param(visit, "project_id"), to, param(visit, "endpoint_id"));
 }
 
 export function deleteCompute(visit: Visit): string {
-  visit.act("DELETE", apiPath(visit));
+  visit.act("DELETE", computeApiPath(visit));
   visit.session.notice = `${param(visit, "endpoint_id")} is deleted.`;
   return branchPath(param(visit, "project_id"), param(visit, "branch_id"));
 }
@@ -69,7 +69,7 @@ export function createProject(visit: Visit): string {
   const project = { ...(name !== "" && { name }), ...(owner !== "" && { org_id: owner }) };
   const answer = ProjectOnly.parse(visit.act("POST", "/projects", { project }).body);
   session.notice = "The project is created, with a branch and its compute.";
-  return pathOf("app", "projects", answer.project.id);
+  return projectPath(answer.project.id);
 }
 
 export function createBranch(visit: Visit): string {
@@ -79,7 +79,7 @@ export function createBranch(visit: Visit): string {
   const endpoints = form["compute"] === "true" ? [{ type: "read_write" }] : [];
   visit.act("POST", pathOf("projects", param(visit, "project_id"), "branches"), { branch, endpoints });
   session.notice = "The branch is created.";
-  return pathOf("app", "projects", param(visit, "project_id"));
+  return projectPath(param(visit, "project_id"));
 }
 
 /** Sets the end of a branch, in seconds from now, or takes it away. */
@@ -106,20 +106,12 @@ export function resetBranch(visit: Visit): string {
 export function deleteBranch(visit: Visit): string {
   visit.act("DELETE", branchApiPath(visit));
   visit.session.notice = "The branch is deleted with its computes.";
-  return pathOf("app", "projects", param(visit, "project_id"));
+  return projectPath(param(visit, "project_id"));
 }
 
 function changed(visit: Visit, verb: string, notice: string): string {
   const id = param(visit, "endpoint_id");
-  visit.act("POST", `${apiPath(visit)}/${verb}`);
+  visit.act("POST", `${computeApiPath(visit)}/${verb}`);
   visit.session.notice = `${id} ${notice}.`;
   return computePath(param(visit, "project_id"), param(visit, "branch_id"), id);
-}
-
-function branchApiPath(visit: Visit): string {
-  return pathOf("projects", param(visit, "project_id"), "branches", param(visit, "branch_id"));
-}
-
-function apiPath(visit: Visit): string {
-  return pathOf("projects", param(visit, "project_id"), "endpoints", param(visit, "endpoint_id"));
 }

@@ -1,13 +1,13 @@
 import { param } from "../http/route.ts";
 import { rolesPath } from "./pages/paths.ts";
-import { pathOf, type Visit } from "./visit.ts";
+import { branchApiPath, pathOf, type Visit } from "./visit.ts";
 
 /**
  * Makes a role. Names are fields of the forms and not parts of their paths: browsers shorten a path with the name `..`,
  * and what it then means is another form. Like all of these, returns the path to show next. */
 export function createRole(visit: Visit): string {
   const { name = "", login } = visit.form;
-  visit.act("POST", `${branchOf(visit)}/roles`, {
+  visit.act("POST", `${branchApiPath(visit)}/roles`, {
     role: { name: name.trim(), ...(login !== "true" && { no_login: true }) },
   });
   return done(visit, `The role ${name.trim()} is created.`);
@@ -15,30 +15,26 @@ export function createRole(visit: Visit): string {
 
 export function resetRole(visit: Visit): string {
   const { name = "" } = visit.form;
-  visit.act("POST", `${branchOf(visit)}${pathOf("roles", name)}/reset_password`);
+  visit.act("POST", `${branchApiPath(visit)}${pathOf("roles", name)}/reset_password`);
   return done(visit, `The role ${name} has another password: the page of a compute shows it.`);
 }
 
 export function deleteRole(visit: Visit): string {
   const { name = "" } = visit.form;
-  visit.act("DELETE", `${branchOf(visit)}${pathOf("roles", name)}`);
+  visit.act("DELETE", `${branchApiPath(visit)}${pathOf("roles", name)}`);
   return done(visit, `The role ${name} is deleted.`);
 }
 
 export function createDatabase(visit: Visit): string {
   const { name = "", owner = "" } = visit.form;
-  visit.act("POST", `${branchOf(visit)}/databases`, { database: { name: name.trim(), owner_name: owner } });
+  visit.act("POST", `${branchApiPath(visit)}/databases`, { database: { name: name.trim(), owner_name: owner } });
   return done(visit, `The database ${name.trim()} is created.`);
 }
 
 export function deleteDatabase(visit: Visit): string {
   const { name = "" } = visit.form;
-  visit.act("DELETE", `${branchOf(visit)}${pathOf("databases", name)}`);
+  visit.act("DELETE", `${branchApiPath(visit)}${pathOf("databases", name)}`);
   return done(visit, `The database ${name} is deleted.`);
-}
-
-function branchOf(visit: Visit): string {
-  return pathOf("projects", param(visit, "project_id"), "branches", param(visit, "branch_id"));
 }
 
 function done(visit: Visit, notice: string): string {

@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { ServiceContext } from "../context.ts";
-import type { Handled } from "../http/route.ts";
+import { type Handled, param } from "../http/route.ts";
 import type { Account } from "../store/accounts.ts";
 import type { Html } from "./html.ts";
 import type { Session } from "./sessions.ts";
@@ -68,6 +68,16 @@ export interface AskRoute {
 }
 
 export type ConsoleRoute = PageRoute | FormRoute | AskRoute;
+
+/** The path of the API for the branch of a form's path. */
+export function branchApiPath(visit: Visit): string {
+  return pathOf("projects", param(visit, "project_id"), "branches", param(visit, "branch_id"));
+}
+
+/** The path of the API for a compute of the project of a form's path. */
+export function computeApiPath(visit: Visit, id = param(visit, "endpoint_id")): string {
+  return pathOf("projects", param(visit, "project_id"), "endpoints", id);
+}
 
 /** A path from parts with any characters. */
 export function pathOf(...parts: readonly string[]): string {

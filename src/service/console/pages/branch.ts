@@ -1,8 +1,5 @@
-import { reachProject } from "../../accounts/caller.ts";
 import { usageOfBranch } from "../../computes/meter.ts";
-import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
-import { required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
@@ -19,7 +16,7 @@ import {
   usedInWords,
 } from "../labels.ts";
 import { tokenField } from "../layout.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
 import { computeSorts, computeStates, findComputes, nothingFound } from "./computes.ts";
@@ -28,13 +25,13 @@ import { operationTable } from "./operations.ts";
 import { sizeOptions } from "./options.ts";
 import { keptQuery, listControls, pageLinks, partOf } from "./paging.ts";
 import { branchPath, computePath, rolesPath } from "./paths.ts";
+import { placeOf, trail } from "./place.ts";
 import { sizeForm } from "./size-form.ts";
 
 /** A branch: its computes, whose size and scale to zero can be changed in place, its actions and its operations. */
 export function branchPage(visit: Visit): Page {
-  const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
-  const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
+  const { context } = visit;
+  const { project, branch } = placeOf(visit);
   const computes = context.store.endpoints.ofBranch(branch.id);
   const free = planOf(context.store, project.owner) === "free";
   const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
@@ -42,8 +39,7 @@ export function branchPage(visit: Visit): Page {
   const found = findComputes(visit, part, { branchId: branch.id });
   return {
     title: `Computes of ${branch.name}`,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
-<a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
+    main: html`${trail(project)}
 <h1>${branch.name}</h1>
 <p class="about" id="about" data-live>${copyable("id", branch.id, "branch id")}${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))} · <a href="${rolesPath(project.id, branch.id)}">Roles and databases</a>${context.queries && html` · <a href="${branchPath(project.id, branch.id)}/query">Query</a>`}</p>

@@ -1,16 +1,13 @@
-import { reachProject } from "../../accounts/caller.ts";
 import { endpointHost } from "../../computes/hosts.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
-import { refusals, required } from "../../refusal.ts";
-import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { copyable, copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
-import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
+import type { Moved, Page, Visit } from "../visit.ts";
 import { stateReason } from "./compute-state.ts";
 import { connectPanel } from "./connect.ts";
 import { dayCharts } from "./day.ts";
@@ -18,12 +15,11 @@ import { computeWarning } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { mostChoices } from "./paging.ts";
 import { computePath, operationsPath } from "./paths.ts";
+import { computeAt, type Place, placeOf, projectOf, trail } from "./place.ts";
 import { sizeForm } from "./size-form.ts";
 
 /** A compute and what its page needs. */
-interface Subject {
-  project: Project;
-  branch: Branch;
+interface Subject extends Place {
   compute: StoredEndpoint;
 }
 
@@ -32,7 +28,7 @@ export function showCompute(visit: Visit): Page | Moved {
   const [projectId, endpointId] = [param(visit, "project_id"), param(visit, "endpoint_id")];
   const compute = visit.context.store.endpoints.get(projectId, endpointId);
   if (compute === undefined || compute.branchId === param(visit, "branch_id")) return computePage(visit);
-  reachProject(visit.context.store, visit.caller, projectId, "viewer");
+  projectOf(visit);
   return { to: computePath(projectId, compute.branchId, endpointId) };
 }
 
@@ -46,9 +42,7 @@ export function computePage(visit: Visit): Page {
   const operations = visit.context.store.operations.ofEndpoint(project.id, compute.id, 20);
   return {
     title: compute.id,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
-<a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
-<a href="${pathOf("app", "projects", project.id, "branches", branch.id)}">${branch.name}</a></nav>
+    main: html`${trail(project, branch)}
 <div class="title"><h1 id="id">${compute.id}</h1>${copyButton("id", "compute id")}</div>
 <p class="about" id="about" data-live>${role}, ${access} · <span class="status ${statusInWords(compute).toLowerCase()}">
 ${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="">Look again</a>`} ·
@@ -76,12 +70,8 @@ function hostOf({ context: { backend, options } }: Visit, { regionId }: Project,
 
 /** The compute of the path, on the branch of the path. */
 function subjectOf(visit: Visit): Subject {
-  const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
-  const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
-  const compute = context.store.endpoints.get(project.id, param(visit, "endpoint_id"));
-  if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
-  return { project, branch, compute };
+  const place = placeOf(visit);
+  return { ...place, compute: computeAt(visit, place, param(visit, "endpoint_id")) };
 }
 
 /** The actions that are possible now. Each is a form, so no script is needed. */

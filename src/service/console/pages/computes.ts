@@ -6,10 +6,10 @@ import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { PageFound } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
 import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWords, usedInWords } from "../labels.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { managementInWords } from "./management.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
-import { branchPath, computePath } from "./paths.ts";
+import { branchPath, computePath, projectPath } from "./paths.ts";
 
 /** The computes of all projects that the account reaches, found by a part of their id, name or branch. */
 export function computesPage(visit: Visit): Page {
@@ -93,7 +93,7 @@ function row(
   const management = managementInWords(visit, compute);
   return html`<tr id="${prefix}${id}" data-live><th scope="row"><a href="${computePath(projectId, branchId, id)}"><code>${id}</code></a>
 ${management ?? (name !== undefined && html`<small>${name}</small>`)}</th>
-<td><a href="${pathOf("app", "projects", projectId)}">${projectName}</a></td>
+<td><a href="${projectPath(projectId)}">${projectName}</a></td>
 <td><a href="${branchPath(projectId, branchId)}">${branchName}</a></td><td class="whole">${typeInWords(compute)[0]}</td>
 <td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}${
     progress && html`<small>${progress}…</small>`

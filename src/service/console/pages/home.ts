@@ -5,11 +5,11 @@ import type { StoredOperation } from "../../store/operations.ts";
 import type { Owner } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted, hoursInWords, moment, momentAhead } from "../labels.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { computeTable, findComputes } from "./computes.ts";
 import { computeLink } from "./operations.ts";
-import { branchPath, operationsPath } from "./paths.ts";
+import { branchPath, operationsPath, projectPath } from "./paths.ts";
 import { projectForm } from "./projects.ts";
 
 /** Rows of each list. */
@@ -91,5 +91,5 @@ function failedTable(visit: Visit, operations: readonly StoredOperation[]): Html
 }
 
 function projectLink(project: { id: string; name: string } | undefined): Html | undefined {
-  return project && html`<a href="${pathOf("app", "projects", project.id)}">${project.name}</a>`;
+  return project && html`<a href="${projectPath(project.id)}">${project.name}</a>`;
 }

@@ -1,23 +1,20 @@
 import { operationStatuses } from "../../../api/operation.ts";
-import { reachProject } from "../../accounts/caller.ts";
-import { param } from "../../http/route.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import { type Html, html } from "../html.ts";
 import { counted, moment, tookInWords } from "../labels.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { listControls, pageLinks, partOf, perPage } from "./paging.ts";
 import { computePath } from "./paths.ts";
+import { projectOf, trail } from "./place.ts";
 
 /** The operations of a project, newest first. */
 export function operationsPage(visit: Visit): Page {
-  const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
+  const project = projectOf(visit);
   const part = partOf(visit);
-  const found = context.store.operations.find(project.id, part, { page: part.page, size: perPage });
+  const found = visit.context.store.operations.find(project.id, part, { page: part.page, size: perPage });
   return {
     title: `Operations of ${project.name}`,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
-<a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
+    main: html`${trail(project)}
 <h1>Operations</h1>
 ${listControls(visit, { search: "Action or compute", states, sorts })}
 <div id="operations" data-live>${operationTable(visit, found.rows)}</div>

@@ -1,7 +1,11 @@
 import { pathOf } from "../visit.ts";
 
+export function projectPath(projectId: string): string {
+  return pathOf("app", "projects", projectId);
+}
+
 export function branchPath(projectId: string, branchId: string): string {
-  return pathOf("app", "projects", projectId, "branches", branchId);
+  return `${projectPath(projectId)}${pathOf("branches", branchId)}`;
 }
 
 /** The page of a branch's roles and databases. */
@@ -16,7 +20,7 @@ export function searchPath(sought: string): string {
 
 /** The operations of a project, or those of one of its computes. */
 export function operationsPath(projectId: string, endpointId?: string): string {
-  const path = pathOf("app", "projects", projectId, "operations");
+  const path = `${projectPath(projectId)}/operations`;
   return endpointId === undefined ? path : `${path}?${new URLSearchParams({ search: endpointId }).toString()}`;
 }
 

@@ -1,6 +1,4 @@
-import { reachProject } from "../../accounts/caller.ts";
 import { usageOf, usageOfBranch } from "../../computes/meter.ts";
-import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { Project } from "../../store/projects.ts";
@@ -9,22 +7,23 @@ import { copyable } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { counted, endIn, hoursInWords, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { listControls, mostChoices, type Part, pageLinks, partOf, perPage } from "./paging.ts";
-import { branchPath, operationsPath } from "./paths.ts";
+import { branchPath, operationsPath, projectPath } from "./paths.ts";
+import { projectOf, trail } from "./place.ts";
 import { usageCharts } from "./usage.ts";
 
 /** The branches of a project. */
 export function projectPage(visit: Visit): Page {
-  const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
+  const { context } = visit;
+  const project = projectOf(visit);
   const { branches } = context.store;
   const part = partOf(visit);
   const found = branches.find(project.id, part, { page: part.page, size: perPage });
   return {
     title: project.name,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a></nav>
+    main: html`${trail()}
 <h1>${project.name}</h1>
 <p class="about" id="about" data-live>${copyable("id", project.id, "project id")} · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
@@ -68,7 +67,7 @@ function table(visit: Visit, { rows, total }: PageFound<Branch>): Html {
 function createForm({ context, token, form }: Visit, { id }: Project): Html {
   const option = ({ id: branch, name, isDefault }: Branch) =>
     html`<option value="${branch}"${isDefault && html` selected`}>${name}</option>`;
-  return html`<form class="create" method="post" action="${pathOf("app", "projects", id, "branches")}" autocomplete="off"
+  return html`<form class="create" method="post" action="${projectPath(id)}/branches" autocomplete="off"
 aria-label="New branch">${tokenField(token)}
 <label>Name <input name="name" maxlength="256" value="${form["name"]}"></label>
 <label>Parent <select name="parent">${context.store.branches.page(id, 1, mostChoices).map(option)}</select></label>

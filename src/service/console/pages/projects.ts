@@ -3,8 +3,9 @@ import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import { tokenField } from "../layout.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
+import { projectPath } from "./paths.ts";
 
 /** The projects that the account reaches: its own, and those of its organizations. */
 export function projectsPage(visit: Visit): Page {
@@ -59,7 +60,7 @@ function table(visit: Visit, projects: readonly Project[]): Html {
 }
 
 function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): Html {
-  return html`<tr><th scope="row"><a href="${pathOf("app", "projects", id)}">${name}</a></th><td><code>${id}</code></td>
+  return html`<tr><th scope="row"><a href="${projectPath(id)}">${name}</a></th><td><code>${id}</code></td>
 <td data-label="Owner">${ownerName(visit, owner)}</td><td>${regionId}</td><td data-label="Postgres">${pgVersion}</td></tr>
 `;
 }

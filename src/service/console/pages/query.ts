@@ -7,7 +7,7 @@ import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
 import { mostChoices } from "./paging.ts";
 import { branchPath } from "./paths.ts";
-import { branchTrail, placeOf } from "./roles.ts";
+import { computeAt, placeOf, trail } from "./place.ts";
 
 /** The query box of a branch: one statement, in one of its databases, as one of its roles. */
 export function queryPage(visit: Visit): Page {
@@ -17,14 +17,14 @@ export function queryPage(visit: Visit): Page {
 /** Runs the statement of the form; the page shows its answer. */
 export async function askQuery(visit: Visit): Promise<Page> {
   const { context, caller, form, account, gone } = visit;
-  const { project, branch } = placeOf(visit);
+  const place = placeOf(visit);
+  const { project, branch } = place;
   reachProject(context.store, caller, project.id, "member");
   if (!context.queries) throw refusals.unprocessable("the computes of this service have no databases to ask");
   const sql = (form["sql"] ?? "").trim();
   if (sql.includes("\0")) throw refusals.invalid("the statement has a NUL character, which Postgres does not take");
   if (sql === "") throw refusals.invalid("there is no statement to run");
-  const compute = context.store.endpoints.get(project.id, form["compute"] ?? "");
-  if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
+  const compute = computeAt(visit, place, form["compute"] ?? "");
   const role = required("role", context.catalog.role(branch.id, form["role"] ?? ""));
   const database = required("database", context.catalog.database(branch.id, form["database"] ?? ""));
   if (!role.login) throw refusals.unprocessable(`role ${role.name} cannot log in`);
@@ -44,7 +44,7 @@ function pageWith(visit: Visit, answer: QueryAnswer | undefined): Page {
   const place = placeOf(visit);
   return {
     title: `Query of ${place.branch.name}`,
-    main: html`${branchTrail(place)}<h1>Query</h1>
+    main: html`${trail(place.project, place.branch)}<h1>Query</h1>
 ${visit.context.queries ? queryForm(visit, place.branch) : html`<p>This service models its computes: there are no databases to ask. Start it with <code>--postgres</code>.</p>`}
 ${answer && answerSection(answer)}`,
   };

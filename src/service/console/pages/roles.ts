@@ -1,29 +1,12 @@
-import { reachProject } from "../../accounts/caller.ts";
-import { param } from "../../http/route.ts";
-import { required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { BranchDatabase, Role } from "../../store/catalog.ts";
-import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import type { Page, Visit } from "../visit.ts";
 import { listControls, listed, mostChoices, pageLinks, pageNumber, partOf } from "./paging.ts";
 import { branchPath, rolesPath } from "./paths.ts";
-
-/** The project and the branch of the path, for who may read them. */
-export function placeOf(visit: Visit): { project: Project; branch: Branch } {
-  const project = reachProject(visit.context.store, visit.caller, param(visit, "project_id"), "viewer");
-  const branch = required("branch", visit.context.store.branches.get(project.id, param(visit, "branch_id")));
-  return { project, branch };
-}
-
-/** The way from the projects to a branch. */
-export function branchTrail({ project, branch }: { project: Project; branch: Branch }): Html {
-  return html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
-<a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
-<a href="${branchPath(project.id, branch.id)}">${branch.name}</a></nav>`;
-}
+import { placeOf, trail } from "./place.ts";
 
 /** The roles and databases of a branch. */
 export function rolesPage(visit: Visit): Page {
@@ -41,7 +24,7 @@ export function rolesPage(visit: Visit): Page {
   const databases = listed(inOrder(ofSought, part.sort), pageNumber(visit.query, databasesPage));
   return {
     title: `Roles and databases of ${place.branch.name}`,
-    main: html`${branchTrail(place)}<h1>Roles and databases</h1>
+    main: html`${trail(place.project, place.branch)}<h1>Roles and databases</h1>
 ${listControls(visit, { search: "Name or owner", states, sorts })}
 <section id="databases" data-live><h2>Databases</h2>
 ${databases.total === 0 ? html`<p>None${sought === "" ? " yet: make one below, for a role that owns it" : " like this"}.</p>` : databaseTable(visit, place.branch, databases.rows)}
