@@ -1,5 +1,11 @@
-import { expect, it, test } from "vitest";
-import { type BranchCatalog, currentRights, syncCatalog } from "../../../src/service/postgres/catalog-sync.ts";
+import { describe, expect, it, test } from "vitest";
+import {
+  type BranchCatalog,
+  currentRights,
+  syncCatalog,
+  unknownId,
+} from "../../../src/service/postgres/catalog-sync.ts";
+import { literal } from "../../../src/service/postgres/sql-client.ts";
 
 const roles = [{ name: "app", login: true, passwordSource: "first" }];
 const databases = [{ id: 1, name: "stock", ownerName: "app" }];
@@ -48,11 +54,6 @@ it("gives the roles of an earlier version of the service the rights of today's, 
   ]);
 });
 
-it("takes the superuser's password away from data of a version that gave it one", async () => {
-  const statements = await changes({ rights: 3, roles, databases }, ["app", "neon_superuser"]);
-  expect(statements).toContain("ALTER ROLE cloud_admin PASSWORD NULL");
-});
-
 it("changes no rights of roles that have today's", async () => {
   const current = { rights: currentRights, roles, databases };
   expect(await changes(current, ["app", "neon_superuser"])).toEqual(['ALTER DATABASE "stock" OWNER TO "app"']);
@@ -66,4 +67,215 @@ test.each([
   const statements = await changes({ rights: 1, roles, databases }, ["app"], version);
   expect(statements.filter((sql) => attributes.test(sql))).toHaveLength(2);
   expect(statements.includes("GRANT pg_create_subscription TO neon_superuser")).toBe(subscribes);
+});
+
+describe("a catalogue that changes", () => {
+  type Databases = readonly (readonly [name: string, owner: string])[];
+  interface Server {
+    roles: readonly string[];
+    databases: Databases;
+  }
+  const none = { rights: currentRights, roles: [], databases: [] };
+  const ours: Databases = [["postgres", "cloud_admin"]];
+
+  /** Brings a catalogue into a server, and answers the statements that change something, with their database. */
+  async function brought(
+    applied: Partial<BranchCatalog>,
+    meant: Partial<BranchCatalog>,
+    { roles: known, databases: present }: Server,
+  ): Promise<string[]> {
+    const statements: string[] = [];
+    let [open, running] = [0, 0];
+    const answer = (database: string, sql: string) => {
+      if (sql.startsWith("SHOW")) return [["170010"]];
+      if (sql.startsWith("SELECT rolname")) return ["neon_superuser", ...known].map((name) => [name]);
+      if (sql === "SELECT datname FROM pg_database") return present.map(([name]) => [name]);
+      if (sql.startsWith("SELECT datname, pg_get_userbyid")) return present.map((one) => [...one]);
+      if (sql.startsWith("SELECT datname, datname =")) return [];
+      statements.push(database === "postgres" ? sql : `${database}: ${sql}`);
+      return [];
+    };
+    const connect = (database: string) => {
+      open += 1;
+      return Promise.resolve({
+        // Takes time: a step that nobody waits for is under way when the next one begins.
+        query: async (sql: string) => {
+          expect(running).toBe(0);
+          running += 1;
+          await new Promise<void>((resolve) => setImmediate(resolve));
+          running -= 1;
+          return answer(database, sql);
+        },
+        close: () => void (open -= 1),
+      });
+    };
+    await syncCatalog({
+      applied: { ...none, ...applied },
+      wanted: { ...none, ...meant },
+      passwordOf: (source) => `password ${source}`,
+      connect,
+    });
+    expect([open, running]).toEqual([0, 0]);
+    return statements
+      .map((sql) => sql.replace(/renamed_(\d)_[0-9a-f]{16}/g, "between $1"))
+      .map((sql) => sql.replace(/'SCRAM-SHA-256\$[^']*'/, "VERIFIER"));
+  }
+
+  const app = { name: "app", login: true, passwordSource: "first" };
+  const group = { name: "group", login: false, passwordSource: "first" };
+  const database = (id: number, name: string) => ({ id, name, ownerName: "app" });
+
+  it.each([
+    ["as it is", app, app, []],
+    ["has another password", app, { ...app, passwordSource: "second" }, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
+    ["may log in no more", app, { ...app, login: false }, ['ALTER ROLE "app" NOLOGIN']],
+    ["may log in now", { ...app, login: false }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
+    ["may still not log in", group, group, []],
+    ["was another's name before", { ...app, name: "b" }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
+  ])("a role that is in the server and %s gets what differs", async (_, before, after, expected) => {
+    const server = { roles: [after.name], databases: ours };
+    expect(await brought({ roles: [before] }, { roles: [after] }, server)).toEqual(expected);
+  });
+
+  it("a role that the server lacks is made with rights and password, also where it was brought in before", async () => {
+    const expected = [
+      'CREATE ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+      'GRANT neon_superuser TO "app"',
+      'ALTER ROLE "app" LOGIN PASSWORD VERIFIER',
+    ];
+    const server = { roles: [], databases: ours };
+    expect(await brought({ roles: [app] }, { roles: [app] }, server)).toEqual(expected);
+    expect(await brought({}, { roles: [{ ...group, name: "app" }] }, server)).toEqual([
+      ...expected.slice(0, 2),
+      'ALTER ROLE "app" NOLOGIN',
+    ]);
+  });
+
+  it("the superuser's password is taken away from data of a version that gave it one, before roles get their rights", async () => {
+    const server = { roles: ["app"], databases: ours };
+    const [, , , last, ...rest] = await brought({ rights: 3, roles: [app] }, { roles: [app] }, server);
+    expect([last, rest]).toEqual([
+      "GRANT pg_create_subscription TO neon_superuser",
+      [
+        "ALTER ROLE cloud_admin PASSWORD NULL",
+        'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+        'GRANT neon_superuser TO "app"',
+      ],
+    ]);
+  });
+
+  it("the password of a role is the one of its source", async () => {
+    const asked: string[] = [];
+    const client = { query: () => Promise.resolve([["170010"]]), close() {} };
+    const passwordOf = (source: string) => {
+      asked.push(source);
+      return "x";
+    };
+    const meant = { ...none, roles: [{ ...app, passwordSource: "second" }] };
+    const connect = () => Promise.resolve(client);
+    await syncCatalog({ applied: { ...none, roles: [app] }, wanted: meant, passwordOf, connect });
+    expect(asked).toEqual(["second"]);
+  });
+
+  it("databases are made, given away and dropped by their ids, those of the store alone", async () => {
+    const applied = [database(1, "kept"), database(2, "old"), database(3, "lost")];
+    const meant = [{ ...database(1, "kept"), ownerName: "other" }, database(4, "new")];
+    const present = ["kept", "old", "foreign"].map((name) => [name, "app"] as const);
+    expect(
+      await brought({ databases: applied }, { databases: meant }, { roles: [], databases: [...ours, ...present] }),
+    ).toEqual([
+      'DROP DATABASE "old" WITH (FORCE)',
+      'ALTER DATABASE "kept" OWNER TO "other"',
+      'CREATE DATABASE "new" OWNER "app" TEMPLATE template0',
+      'GRANT ALL PRIVILEGES ON DATABASE "new" TO neon_superuser',
+    ]);
+  });
+
+  it("a database that was dropped and made again under its name is another one, without the rows of the first", async () => {
+    const server = { roles: [], databases: [...ours, ["stock", "app"] as const] };
+    expect(await brought({ databases: [database(1, "stock")] }, { databases: [database(2, "stock")] }, server)).toEqual(
+      [
+        'DROP DATABASE "stock" WITH (FORCE)',
+        'CREATE DATABASE "stock" OWNER "app" TEMPLATE template0',
+        'GRANT ALL PRIVILEGES ON DATABASE "stock" TO neon_superuser',
+      ],
+    );
+  });
+
+  it("a database of a copy, whose row is not known, stays where its name is wanted, and goes where it is not", async () => {
+    const applied = [database(unknownId, "stock"), database(unknownId, "old")];
+    const present = ["stock", "old"].map((name) => [name, "app"] as const);
+    expect(
+      await brought(
+        { databases: applied },
+        { databases: [database(7, "stock")] },
+        { roles: [], databases: [...ours, ...present] },
+      ),
+    ).toEqual(['DROP DATABASE "old" WITH (FORCE)', 'ALTER DATABASE "stock" OWNER TO "app"']);
+  });
+
+  const disconnect = (name: string) =>
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(name)} AND pid <> pg_backend_pid()`;
+  const rename = (from: string, to: string) => `ALTER DATABASE "${from}" RENAME TO "${to}"`;
+  const given = (name: string) => `ALTER DATABASE "${name}" OWNER TO "app"`;
+
+  it.each<[string, Record<string, string>, string[], string[]]>([
+    [
+      "a new name",
+      { one: "two" },
+      ["one"],
+      [disconnect("one"), `${rename("one", "between 0")}; ${rename("between 0", "two")}`, given("two")],
+    ],
+    [
+      "each other's name",
+      { one: "two", two: "one" },
+      ["one", "two"],
+      [
+        disconnect("one"),
+        disconnect("two"),
+        [
+          rename("one", "between 0"),
+          rename("two", "between 1"),
+          rename("between 0", "two"),
+          rename("between 1", "one"),
+        ].join("; "),
+        given("two"),
+        given("one"),
+      ],
+    ],
+    ["the name of a database that clients have made, which keeps it", { one: "two" }, ["one", "two"], [given("two")]],
+    [
+      "names one after another, of which a client's database has the last",
+      { one: "two", two: "three" },
+      ["one", "two", "three"],
+      [given("two"), given("three")],
+    ],
+  ])("databases that take %s are renamed as far as they can be", async (_, renames, present, expected) => {
+    const pairs = Object.entries(renames);
+    const server = { roles: [], databases: [...ours, ...present.map((name) => [name, "app"] as const)] };
+    expect(
+      await brought(
+        { databases: pairs.map(([from], index) => database(index + 1, from)) },
+        { databases: pairs.map(([, to], index) => database(index + 1, to)) },
+        server,
+      ),
+    ).toEqual(expected);
+  });
+
+  it("a role that goes leaves its objects to the owner of each database, and none to the service's own role", async () => {
+    const server = { roles: ["app", "leaver"], databases: [...ours, ["stock", "app"] as const] };
+    expect(await brought({ roles: [app, { ...app, name: "leaver" }] }, { roles: [app] }, server)).toEqual([
+      'DROP OWNED BY "leaver"',
+      'stock: REASSIGN OWNED BY "leaver" TO "app"',
+      'stock: DROP OWNED BY "leaver"',
+      'DROP ROLE "leaver"',
+    ]);
+  });
+
+  it("a role that owns a database stays for it and logs in no more, and one that the server lacks needs nothing", async () => {
+    const leaver = { ...app, name: "leaver" };
+    const server = { roles: ["leaver"], databases: [...ours, ["stock", "app"], ["left", "leaver"]] as const };
+    expect(await brought({ roles: [leaver] }, {}, server)).toEqual(['ALTER ROLE "leaver" NOLOGIN']);
+    expect(await brought({ roles: [leaver] }, {}, { ...server, roles: [] })).toEqual([]);
+  });
 });
