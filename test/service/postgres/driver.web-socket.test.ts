@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { expect, it, onTestFinished, test } from "vitest";
+import { expect, it, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { acceptWebSocket } from "../../../src/service/postgres/driver/web-socket.ts";
 
@@ -126,4 +126,21 @@ test.each([
   const { socket, received } = await raw(await listening(echo), lines);
   if (!socket.readableEnded) await once(socket, "end");
   expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+it("the connection of a handshake that is refused is closed with its client, whatever that sends on, or after a while", async () => {
+  const refused: Duplex[] = [];
+  const server = createServer().on("upgrade", (incoming, socket, head) => {
+    refused.push(socket);
+    acceptWebSocket(incoming, socket, head);
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const timeouts = vi.spyOn(Socket.prototype, "setTimeout").mockReturnThis();
+  onTestFinished(() => timeouts.mockRestore());
+  const { socket } = await raw(typeof address === "object" && address ? address.port : 0, handshake.slice(0, 2));
+  expect(timeouts.mock.calls.map(([ms]) => ms)).toContain(10_000);
+  socket.end("bytes that nobody wants");
+  await expect.poll(() => refused.map(({ destroyed }) => destroyed)).toEqual([true]);
 });

@@ -76,7 +76,13 @@ async function joined(
   ends.push(end);
   const chunks: Buffer[] = [];
   client.on("data", (chunk: Buffer) => chunks.push(chunk));
-  const joining = { admission: admission(), parameters: new Map([...parameters, ...more]), version, keys };
+  const joining = {
+    admission: admission(),
+    parameters: new Map([...parameters, ...more]),
+    version,
+    keys,
+    clock: new VirtualClock(),
+  };
   await join(end, { secret: { password: "secret" }, rest: Buffer.from(rest) }, joining);
   return { client, end, said: () => Buffer.concat(chunks).toString("latin1") };
 }

@@ -15,20 +15,24 @@ const closeMs = 10_000;
 /** Answers a client's handshake; the content of the messages, or `undefined` where the request is none. */
 export function acceptWebSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer): Duplex | undefined {
   const { upgrade = "", "sec-websocket-key": key = "", "sec-websocket-version": version } = incoming.headers;
+  const { socket: connection } = incoming;
+  const endSoon = () => connection.setTimeout(closeMs, () => connection.destroy());
   const isHandshake = incoming.method === "GET" && upgrade.toLowerCase() === "websocket";
   if (!isHandshake || version !== "13" || !/^[+/0-9A-Za-z]{22}==$/.test(key)) {
     socket.end(
       "HTTP/1.1 400 Bad Request\r\nsec-websocket-version: 13\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     );
+    // Bytes that nobody reads would hide the client's own end.
+    socket.resume();
+    endSoon();
     return undefined;
   }
   const accepted = createHash("sha1").update(`${key}${magic}`).digest("base64");
   const lines = ["HTTP/1.1 101 Switching Protocols", "upgrade: websocket", "connection: Upgrade"];
   socket.write([...lines, `sec-websocket-accept: ${accepted}`, "", ""].join("\r\n"));
   if (head.length > 0) socket.unshift(head);
-  const { socket: connection } = incoming;
   connection.setTimeout(0);
-  return new WebSocketStream(socket, () => connection.setTimeout(closeMs, () => connection.destroy()));
+  return new WebSocketStream(socket, endSoon);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
+import type { ServiceClock } from "../../clock.ts";
 import type { Admission } from "./admission.ts";
+import { endClient } from "./end-client.ts";
 import { type LoggedIn, logIn } from "./login.ts";
 import { errorResponse, Rejection } from "./rejection.ts";
 import { replicationCommands } from "./replication-commands.ts";
@@ -17,11 +19,12 @@ export interface Joining {
   /** Of the protocol. */
   version: number;
   keys: CancelKeys;
+  clock: Pick<ServiceClock, "after">;
 }
 
 /** Logs in to the server for a client that has logged in to the proxy, and carries bytes between both to their end. */
 export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: Joining): Promise<void> {
-  const { admission, parameters, version, keys } = joining;
+  const { admission, parameters, version, keys, clock } = joining;
   const server = createConnection(admission.socket);
   const key = randomBytes(8);
   key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
@@ -41,8 +44,8 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   server.write(startupPacket(version, parameters));
   // Until then the caller tells the client why its server is gone.
   client.write(shown(await logIn(server, secret)));
-  if (server.destroyed) client.end();
-  else server.once("close", () => client.end());
+  if (server.destroyed) endClient(client, clock);
+  else server.once("close", () => endClient(client, clock));
   const asked = parameters.has("replication") ? commandsOf(client, server) : (chunk: Buffer) => chunk;
   if (rest.length > 0) server.write(asked(rest));
   forward(server, client, shown);

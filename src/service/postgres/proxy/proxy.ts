@@ -6,6 +6,7 @@ import type { ServiceClock } from "../../clock.ts";
 import { Shares } from "../../http/shares.ts";
 import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
+import { endClient } from "./end-client.ts";
 import { type CancelKeys, join } from "./join.ts";
 import { askPassword, authenticate, keyOf, type LoggedIn } from "./login.ts";
 import { open } from "./open.ts";
@@ -105,7 +106,7 @@ export class Proxy {
       const { opening, secure, rest } = opened;
       if (opening.kind === "cancel") {
         await this.#cancel(opening.key);
-        client.end();
+        endClient(client, this.#ports.clock);
       } else {
         const serverName = opened.serverName ?? webSocket?.serverName;
         await this.#welcome({ client, rest, secure, serverName, webSocket: webSocket !== undefined, onLogin }, opening);
@@ -113,7 +114,7 @@ export class Proxy {
     } catch (error) {
       if (!(error instanceof Rejection)) this.#ports.onError(error);
       const rejection = error instanceof Rejection ? error : new Rejection("XX000", "internal error of the proxy");
-      if (!client.destroyed) client.end(errorResponse(rejection));
+      endClient(client, this.#ports.clock, errorResponse(rejection));
     }
   }
 
@@ -159,7 +160,7 @@ export class Proxy {
       admission.leave();
       throw error;
     }
-    await join(client, loggedIn, { admission, parameters, version, keys: this.#keys });
+    await join(client, loggedIn, { admission, parameters, version, keys: this.#keys, clock: this.#ports.clock });
   }
 
   /** Gives up on a client that takes too long. */

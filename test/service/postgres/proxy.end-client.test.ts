@@ -1,0 +1,163 @@
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Shares } from "../../../src/service/http/shares.ts";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { logIn } from "../../../src/service/postgres/proxy/login.ts";
+import { message } from "../../../src/service/postgres/proxy/messages.ts";
+import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
+import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const made = Date.UTC(2026, 0, 1);
+const certificate = certificateFor(["localhost"], newAuthority(made), made);
+const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef")));
+const letIn = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
+const startup = startupPacket(
+  0x30000,
+  new Map([
+    ["user", "ana"],
+    ["options", "endpoint=ep-a"],
+  ]),
+);
+/** No version of the protocol. */
+const malformed = Buffer.from([0, 0, 0, 8, 0, 0, 0, 1]);
+const terminate = message("X", "");
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let clock: VirtualClock;
+let proxy: Proxy;
+let logins: Shares;
+let port: number;
+let server: Server;
+let sockets: Socket[];
+beforeEach(async () => {
+  directory = temporaryDirectory("end-client");
+  const path = `${directory.path}/s`;
+  sockets = [];
+  // Like Postgres, it ends a session that a client terminates.
+  server = createServer((connection) => {
+    connection
+      .on("error", () => {})
+      .on("data", (chunk: Buffer) => {
+        if (chunk.includes(terminate)) connection.end();
+      });
+    connection.write(letIn);
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  clock = new VirtualClock();
+  logins = new Shares(1000);
+  proxy = new Proxy({
+    clock,
+    certificate,
+    logins,
+    admit: () =>
+      Promise.resolve({
+        socket: path,
+        verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
+        end: () => Promise.resolve(),
+        enter: () => {},
+        leave: () => {},
+      }),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  port = await proxy.listen(0, "127.0.0.1");
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await proxy.close();
+  server.close();
+  directory.remove();
+});
+
+/** A client that does not close its side because the proxy has. */
+async function client(): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+  sockets.push(socket);
+  await new Promise<void>((resolve) => socket.once("connect", resolve));
+  return socket;
+}
+
+function ended(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.resume().once("end", () => resolve()));
+}
+
+async function overTls(): Promise<Socket> {
+  const raw = await client();
+  raw.write(Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]));
+  await new Promise((resolve) => raw.once("data", resolve));
+  const secure = connectTls({ socket: raw, rejectUnauthorized: false }).on("error", () => {});
+  await new Promise((resolve) => secure.once("secureConnect", resolve));
+  return secure;
+}
+
+/** Ways to the end of a connection: each resolves when the proxy has ended its side. */
+const ways: readonly [string, () => Promise<Socket>][] = [
+  [
+    "whose first packet is malformed",
+    async () => {
+      const one = await client();
+      one.write(malformed);
+      await ended(one);
+      return one;
+    },
+  ],
+  [
+    "whose first packet over TLS is malformed",
+    async () => {
+      const one = await overTls();
+      one.write(malformed);
+      await ended(one);
+      return one;
+    },
+  ],
+  [
+    "with a wrong password",
+    async () => {
+      const one = await client();
+      one.write(startup);
+      expect(String(await logIn(one, { password: "wrong" }))).toContain("C28P01");
+      await ended(one);
+      return one;
+    },
+  ],
+  [
+    "that has cancelled a statement",
+    async () => {
+      const one = await client();
+      one.write(cancelPacket(Buffer.from("whatever")));
+      await ended(one);
+      return one;
+    },
+  ],
+  [
+    "that has logged in and terminates its session",
+    async () => {
+      const one = await client();
+      one.write(startup);
+      expect(await logIn(one, { password: "secret" })).toEqual(letIn);
+      one.write(terminate);
+      await ended(one);
+      return one;
+    },
+  ],
+];
+
+it.each(ways)("the connection of a client %s is closed with it, whatever it sends on", async (_, arrive) => {
+  const one = await arrive();
+  one.end(terminate);
+  await expect.poll(() => [proxy.clients, logins.all]).toEqual([0, 0]);
+});
+
+it.each(ways)("the connection of a client %s is closed after a while, where the client stays", async (_, arrive) => {
+  const one = await arrive();
+  await clock.advance(9000);
+  expect(proxy.clients).toBe(1);
+  one.write(terminate);
+  await clock.advance(1000);
+  await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
+});
