@@ -6,6 +6,9 @@ import type { ServiceSessions } from "./service-sessions.ts";
 import type { SqlClient, TextRow } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
 
+/** The longest verifier that is read, in characters: a role may give its own any salt, which each login would carry. */
+const longestVerifier = 1000;
+
 /**
  * Passwords' verifiers as the servers have them, also of those set with SQL, so each login asks for them. One session
  * of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
@@ -20,12 +23,13 @@ export class Verifiers {
     this.#ports = ports;
   }
 
-  /** A role's verifier; of one that is not there, or has no password, one that nothing fits. */
+  /** A role's verifier; of one that is not there, or has no password or a long verifier, one that nothing fits. */
   of({ endpoint, server, config }: Running, role: string): Promise<ScramVerifier> {
     return this.#turns.take(endpoint.id, async () => {
       const session = this.#sessions.get(server) ?? (await this.#open(server, config));
       const { rows } = await session.execute(
-        "SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
+        `SELECT pg_catalog.left(rolpassword, ${longestVerifier}) FROM pg_catalog.pg_authid
+          WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name`,
         [role],
       );
       return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.secret, role);

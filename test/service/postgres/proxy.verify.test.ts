@@ -2,6 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, it, test } from "vitest";
+import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { keyOf, sendCancel } from "./node-postgres.ts";
 import { primary, project, seed } from "./rig.ts";
@@ -19,6 +20,13 @@ const small = {
     })),
   })),
 };
+
+/** The first packet of a client of the primary. */
+const asApp = new Map([
+  ["user", "app"],
+  ["database", "stock"],
+  ["options", `endpoint=${primary}`],
+]);
 
 /** After which a compute without clients is suspended. */
 const inactivitySeconds = 300;
@@ -106,21 +114,34 @@ it("refuses one connection too many as Postgres does", async () => {
 
 it("keeps its connections for clients that log in, however many strangers do not", async () => {
   const { hostname, port } = new URL(uri);
-  const parameters = new Map([
-    ["user", "app"],
-    ["database", "stock"],
-    ["options", `endpoint=${primary}`],
-  ]);
   const strangers = Array.from({ length: 120 }, () => connect(Number(port), hostname));
   await Promise.all(
     strangers.map((stranger) => {
       stranger.on("error", () => {});
-      stranger.write(startupPacket(0x30000, parameters));
+      stranger.write(startupPacket(0x30000, asApp));
       return new Promise((resolve) => stranger.once("data", resolve));
     }),
   );
   expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   for (const stranger of strangers) stranger.destroy();
+});
+
+it("a role that gives itself a verifier with a long salt cannot log in, and strangers who try are sent none of it", async () => {
+  const hash = "encode(sha256('a'), 'base64')";
+  const fat = `'SCRAM-SHA-256$4096:' || repeat('AAAA', 1000000) || '$' || ${hash} || ':' || ${hash}`;
+  await rig.query(uri, `DO $do$ BEGIN EXECUTE format('CREATE ROLE fat LOGIN PASSWORD %L', ${fat}); END $do$`);
+  const { hostname, port } = new URL(uri);
+  const stranger = connect(Number(port), hostname).on("error", () => {});
+  let received = 0;
+  stranger.on("data", (chunk) => {
+    received += chunk.length;
+  });
+  stranger.pause();
+  stranger.write(startupPacket(0x30000, new Map([...asApp, ["user", "fat"]])));
+  const refusal = await logIn(stranger, { password: "whatever" });
+  expect(String(refusal)).toContain('password authentication failed for user "fat"');
+  expect(received).toBeLessThan(1000);
+  stranger.destroy();
 });
 
 it("tells a client whose compute does not start why", async () => {

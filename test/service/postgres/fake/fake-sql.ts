@@ -86,7 +86,7 @@ export function rowsOf(sql: string, values: readonly (string | null)[], { roles,
       login ? "t" : "f",
       memberOf.includes("neon_superuser") ? "t" : "f",
     ]);
-  if (sql.startsWith("SELECT rolpassword")) return [[roles[values[0] ?? ""]?.password ?? null]];
+  if (sql.startsWith("SELECT pg_catalog.left(rolpassword")) return [[roles[values[0] ?? ""]?.password ?? null]];
   if (sql === "SHOW server_version_num") return [["170002"]];
   if (sql === "SELECT rows") return rows.map((row) => [row]);
   return [];
