@@ -148,8 +148,18 @@ function suspendIdle(context: ServiceContext, id: string, at: number): void {
  */
 export function suspendDue(context: ServiceContext, endpoint: StoredEndpoint, at: number): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;
-  if (endpoint.maxCu > context.options.rules.largestSuspending) return undefined;
-  const seconds = suspendAfterSeconds(endpoint.suspendTimeoutSeconds);
-  if (seconds === undefined || context.backend.serves(endpoint)) return undefined;
-  return Math.max(at, (endpoint.lastActive ?? endpoint.createdAt) + scaled(context, seconds * 1000));
+  const end = inactivityEnd(context, endpoint);
+  return end === undefined || context.backend.serves(endpoint) ? undefined : Math.max(at, end);
+}
+
+/** End of a compute's inactivity period, counted from its last activity; `undefined` if it never suspends. */
+export function inactivityEnd(context: ServiceContext, endpoint: StoredEndpoint): number | undefined {
+  const seconds = inactivitySeconds(context, endpoint);
+  return seconds && (endpoint.lastActive ?? endpoint.createdAt) + scaled(context, seconds * 1000);
+}
+
+/** The inactivity after which a compute suspends; `undefined` if it never does. */
+export function inactivitySeconds({ options }: ServiceContext, endpoint: StoredEndpoint): number | undefined {
+  const { maxCu, suspendTimeoutSeconds } = endpoint;
+  return maxCu > options.rules.largestSuspending ? undefined : suspendAfterSeconds(suspendTimeoutSeconds);
 }

@@ -1,6 +1,5 @@
-import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import { schedule } from "../computes/chain.ts";
-import { scaled } from "../computes/durations.ts";
+import { inactivityEnd } from "../computes/due-events.ts";
 import type { ServiceContext } from "../context.ts";
 import { StoreFull } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -80,10 +79,8 @@ export class ActivityWatch {
   }
 
   /** Time at which a compute is to be suspended if nothing happens; `Infinity` for never. */
-  #due({ suspendTimeoutSeconds, lastActive, createdAt }: StoredEndpoint): number {
-    const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
-    if (seconds === undefined) return Number.POSITIVE_INFINITY;
-    return (lastActive ?? createdAt) + scaled(this.#service.context, seconds * 1000);
+  #due(endpoint: StoredEndpoint): number {
+    return inactivityEnd(this.#service.context, endpoint) ?? Number.POSITIVE_INFINITY;
   }
 
   async #check(): Promise<void> {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { rules } from "../../../src/service/rules.ts";
 import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 import { digest, signatureOf } from "./signature.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
@@ -62,6 +63,15 @@ describe("the page of a compute says why it is asleep or awake", () => {
     shop.patch(primary, { suspend_timeout_seconds: -1 });
     shop.finishOperations();
     expect(why()).toBe("It stays active: scale to zero is off.");
+  });
+
+  it("a compute of a size that never scales to zero stays active", () => {
+    shop = new Shop({ rules: { ...rules.specification, largestSuspending: 16 } });
+    ana = new Visitor(shop.core).signIn("acc-ana");
+    shop.patch(primary, { autoscaling_limit_min_cu: 32, autoscaling_limit_max_cu: 32 });
+    shop.finishOperations();
+    shop.active();
+    expect(why()).toBe("It stays active: a compute of more than 16 vCPU does not scale to zero.");
   });
 
   it("after scale to zero, and after a call", () => {

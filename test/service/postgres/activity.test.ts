@@ -126,6 +126,14 @@ describe("a compute with clients", () => {
     expect(state()).toBe("idle");
   });
 
+  it("one that the rules keep awake for its size is not suspended, however long its clients are silent", async () => {
+    const { options } = driven.context;
+    Object.assign(driven.context, { options: { ...options, rules: { ...options.rules, largestSuspending: 0 } } });
+    said = () => 0;
+    await clock.advance(20 * minute);
+    expect(state()).toBe("active");
+  });
+
   it("stays awake while its server does not say, and is asked again", async () => {
     said = () => -1;
     await clock.advance(6 * minute);

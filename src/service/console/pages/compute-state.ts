@@ -1,4 +1,4 @@
-import { suspendAfterSeconds } from "../../../api/scale-to-zero.ts";
+import { inactivitySeconds } from "../../computes/due-events.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { type Html, html } from "../html.ts";
 import { endIn, moment, suspensionInWords } from "../labels.ts";
@@ -6,11 +6,14 @@ import type { Visit } from "../visit.ts";
 
 /** Reason for a compute's state, and what changes it. */
 export function stateReason(visit: Visit, compute: StoredEndpoint): Html | undefined {
-  const { currentState, pendingState, disabled, suspendDue, suspendTimeoutSeconds } = compute;
-  const after = suspendAfterSeconds(suspendTimeoutSeconds);
+  const { currentState, pendingState, disabled, suspendDue, suspendTimeoutSeconds, maxCu } = compute;
+  const { largestSuspending } = visit.context.options.rules;
+  const after = inactivitySeconds(visit.context, compute);
   if (disabled) return html`It is disabled: it takes no connection until it is enabled.`;
   if (pendingState !== undefined || currentState === "init") return undefined;
   if (currentState === "idle") return whyIdle(visit, compute, after);
+  if (maxCu > largestSuspending)
+    return html`It stays active: a compute of more than ${largestSuspending} vCPU does not scale to zero.`;
   if (after === undefined) return html`It stays active: scale to zero is off.`;
   if (suspendDue === undefined)
     return html`It stays active while clients are: scale to zero suspends it ${suspensionInWords(suspendTimeoutSeconds)}.`;
