@@ -1,5 +1,5 @@
 import { defaultCreateSettleMs } from "../../operator/flags.ts";
-import { placeOf } from "../../operator/objects/object.ts";
+import { isBeingDeleted, placeOf } from "../../operator/objects/object.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { Clients } from "../plan/clients.ts";
 import { hasChanges, hasProblems, isLeftForLater, isUnderWay, type Plan } from "../plan/entries.ts";
@@ -60,9 +60,7 @@ async function handOut(flags: ApplyFlags, { inventory }: Prepared, ports: CliPor
 async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
   const { inventory } = prepared;
   const { tracked } = inventory;
-  const leaving = [...tracked.Compute, ...tracked.Branch].filter(
-    ({ object }) => object.metadata.deletionTimestamp !== undefined,
-  );
+  const leaving = [...tracked.Compute, ...tracked.Branch].filter(({ object }) => isBeingDeleted(object));
   if (leaving.length > 0) {
     const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
     throw new CommandProblem(leaving.map(({ kind, object }) => `${kind} ${placeOf(object.metadata)} ${why}`));

@@ -51,7 +51,7 @@ export function accountFor(
 ): AccountResult {
   const { connections, namespaces, running } = manifests;
   const { kind = "Compute", metadata, spec } = user;
-  const label = `${where}: ${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+  const label = `${where}: ${kind} ${placeOf(metadata)}`;
   const key = givenKey(given);
   const named = connectionKeyOf(user);
   const connection = find(connections, named.namespace, named.name);

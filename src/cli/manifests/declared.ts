@@ -1,6 +1,5 @@
 import { declaredSpec } from "../../operator/branch/owned-compute.ts";
-import { nameOf } from "../../operator/compute/observe/observation.ts";
-import { placeOf } from "../../operator/objects/object.ts";
+import { generationOf, placeOf } from "../../operator/objects/object.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
 import { memberSpec, membersOf, planPool, specOf } from "../../operator/pool/plan.ts";
 import { type Branch, branchKind, owningBranch } from "../../operator/resources/branch.ts";
@@ -32,31 +31,34 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
   poolOf: ReadonlyMap<string, ComputePool>;
   problems: string[];
 } {
-  const all = new Map(computes.map((declared) => [nameOf(declared.object), identified(declared)]));
+  const all = new Map(computes.map((declared) => [placeOf(declared.object.metadata), identified(declared)]));
   const problems: string[] = [];
   const poolOf = new Map<string, ComputePool>();
   for (const { object: pool, where } of pools) {
-    const { name, namespace = "" } = pool.metadata;
-    const label = `ComputePool ${namespace}/${name}`;
+    const { namespace = "" } = pool.metadata;
+    const label = `ComputePool ${placeOf(pool.metadata)}`;
     const standing = [...all.values()].map(({ object }) => object);
     const members = pool.metadata.uid === "" ? [] : membersOf(pool, standing);
-    const plan = planPool(pool, members, (member) => all.get(`${namespace}/${member}`)?.object);
+    const plan = planPool(pool, members, (member) => all.get(placeOf({ namespace, name: member }))?.object);
     if (plan.blocked !== undefined) problems.push(`${where}: ${label}: ${plan.blocked}`);
     for (const index of plan.create) {
       const made = identified({ object: memberOf(pool, index), where });
       poolOf.set(made.object.metadata.uid, pool);
-      all.set(nameOf(made.object), made);
+      all.set(placeOf(made.object.metadata), made);
     }
     for (const member of plan.update) {
       const { compute } = member;
-      const generation = (compute.metadata.generation ?? 0) + 1;
+      const generation = generationOf(compute) + 1;
       const object = { ...compute, metadata: { ...compute.metadata, generation }, spec: specOf(pool, member) };
-      all.set(nameOf(object), { object, where });
+      all.set(placeOf(object.metadata), { object, where });
     }
     for (const { compute } of members) poolOf.set(compute.metadata.uid, pool);
     for (const { compute } of plan.remove) {
       const deletionTimestamp = compute.metadata.creationTimestamp ?? "";
-      all.set(nameOf(compute), { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where });
+      all.set(placeOf(compute.metadata), {
+        object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } },
+        where,
+      });
     }
   }
   for (const { object: branch, where } of branches) {

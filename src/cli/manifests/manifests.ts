@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "../../operator/kube/objects.ts";
-import type { Parsed, ValidationIssue } from "../../operator/objects/object.ts";
+import { type Parsed, placeOf, type ValidationIssue } from "../../operator/objects/object.ts";
 import { asRecord, isRecord } from "../../operator/objects/record.ts";
 import { type Branch, brokenInBranch } from "../../operator/resources/branch.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
@@ -200,7 +200,7 @@ function readPool(
   const numbered = isNumbered ? raw : { ...raw, spec: { ...spec, replicas: 0 } };
   const pools = read(object, numbered, "ComputePool", namespace, kinds.ComputePool.parse, all.problems);
   all.pools.push(...pools);
-  if (!isNumbered) for (const pool of pools) all.unnumbered.add(nameOf(pool.object.metadata));
+  if (!isNumbered) for (const pool of pools) all.unnumbered.add(placeOf(pool.object.metadata));
 }
 
 /** Only Secrets with an API key are read: no other Secret of a manifest is looked into. */

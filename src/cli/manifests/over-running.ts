@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { lastApplied, nameOf } from "../../operator/kube/objects.ts";
+import { lastApplied } from "../../operator/kube/objects.ts";
+import { generationOf, placeOf } from "../../operator/objects/object.ts";
 import { type Branch, owningBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ComputePool, owningPool } from "../../operator/resources/compute-pool.ts";
@@ -21,14 +22,14 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     // kubectl apply leaves a field that was never declared as it is.
     return stored({ ...each, object: { ...each.object, spec: { ...each.object.spec, deletionPolicy } } }, before);
   });
-  const stands = new Set(running.pools.map(({ metadata }) => nameOf(metadata)));
+  const stands = new Set(running.pools.map(({ metadata }) => placeOf(metadata)));
   for (const { object, where } of manifests.pools) {
-    const name = nameOf(object.metadata);
+    const name = placeOf(object.metadata);
     if (stands.has(name) || !manifests.unnumbered.has(name)) continue;
     problems.push(`${where}: ComputePool ${name}: spec.replicas: is needed to make the pool`);
   }
   const declaredPools = over(manifests.pools, running.pools, (each, before) => {
-    const isNumbered = !manifests.unnumbered.has(nameOf(each.object.metadata));
+    const isNumbered = !manifests.unnumbered.has(placeOf(each.object.metadata));
     return storedPool(each, before, { isNumbered, problems, notes });
   });
   const declaredBranches = over(manifests.branches, running.branches, (each, before) => {
@@ -37,10 +38,10 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     return stored(each, before);
   });
   const branchUIDs = new Set(declaredBranches.map(({ object }) => object.metadata.uid));
-  const branchNames = new Set(declaredBranches.map(({ object }) => nameOf(object.metadata)));
-  const names = new Set(declared.map(({ object }) => nameOf(object.metadata)));
+  const branchNames = new Set(declaredBranches.map(({ object }) => placeOf(object.metadata)));
+  const names = new Set(declared.map(({ object }) => placeOf(object.metadata)));
   const poolUIDs = new Set(declaredPools.map(({ object }) => object.metadata.uid));
-  const rest = running.computes.filter(({ metadata }) => !names.has(nameOf(metadata)));
+  const rest = running.computes.filter(({ metadata }) => !names.has(placeOf(metadata)));
   const isMember = (compute: Compute) =>
     poolUIDs.has(owningPool(compute)?.uid ?? "") || branchUIDs.has(owningBranch(compute)?.uid ?? "");
   return {
@@ -51,7 +52,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     connections: connectionsOver(manifests, running),
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
     others: rest.filter((compute) => !isMember(compute)),
-    otherBranches: running.branches.filter(({ metadata }) => !branchNames.has(nameOf(metadata))),
+    otherBranches: running.branches.filter(({ metadata }) => !branchNames.has(placeOf(metadata))),
     running,
     notes,
     problems,
@@ -64,17 +65,17 @@ function over<T extends Branch | Compute | ComputePool>(
   running: readonly T[],
   change: (each: Declared<T>, before: T) => Declared<T>,
 ): Declared<T>[] {
-  const standing = new Map(running.map((object) => [nameOf(object.metadata), object]));
+  const standing = new Map(running.map((object) => [placeOf(object.metadata), object]));
   return declared.map((each) => {
-    const before = standing.get(nameOf(each.object.metadata));
+    const before = standing.get(placeOf(each.object.metadata));
     return before === undefined ? each : change(each, before);
   });
 }
 
 /** The connections of the manifests, and those of the cluster that the manifests do not hold. */
 function connectionsOver({ connections }: Manifests, running: Running): Manifests["connections"] {
-  const declared = new Set(connections.map(({ object }) => nameOf(object.metadata)));
-  const others = running.connections.filter(({ metadata }) => !declared.has(nameOf(metadata)));
+  const declared = new Set(connections.map(({ object }) => placeOf(object.metadata)));
+  const others = running.connections.filter(({ metadata }) => !declared.has(placeOf(metadata)));
   return [...connections, ...others.map(declaredInCluster)];
 }
 
@@ -90,14 +91,14 @@ function storedPool(
   if (!isNumbered) {
     if (before.metadata.annotations?.[lastApplied]?.includes('"replicas":') === true) {
       notes.push(
-        `ComputePool ${nameOf(metadata)}: kubectl apply refuses it without spec.replicas, because it was applied with it. Use kubectl apply --server-side`,
+        `ComputePool ${placeOf(metadata)}: kubectl apply refuses it without spec.replicas, because it was applied with it. Use kubectl apply --server-side`,
       );
     }
     return stored({ ...each, object: { ...each.object, spec: { ...spec, replicas } } }, before);
   }
   if (spec.replicas < replicas) {
     notes.push(
-      `ComputePool ${nameOf(metadata)}: spec.replicas is ${spec.replicas} here and ${replicas} in the cluster. Leave it out, and use kubectl apply --server-side, if an autoscaler sets it: the plan then takes the cluster's number`,
+      `ComputePool ${placeOf(metadata)}: spec.replicas is ${spec.replicas} here and ${replicas} in the cluster. Leave it out, and use kubectl apply --server-side, if an autoscaler sets it: the plan then takes the cluster's number`,
     );
   }
   return stored(each, before);
@@ -111,7 +112,7 @@ function declaredInCluster<T>(object: T): Declared<T> {
 function stored<T extends Branch | Compute | ComputePool>(declared: Declared<T>, before: T): Declared<T> {
   const { spec, metadata } = declared.object;
   const annotations = { ...before.metadata.annotations, ...metadata.annotations };
-  const generation = (before.metadata.generation ?? 0) + (isDeepStrictEqual(spec, before.spec) ? 0 : 1);
+  const generation = generationOf(before) + (isDeepStrictEqual(spec, before.spec) ? 0 : 1);
   return {
     ...declared,
     before,
@@ -130,7 +131,7 @@ function unchangeable<T extends object>(
     .filter((field) => !isDeepStrictEqual(before[field], after[field]))
     .map(
       (field) =>
-        `${where}: ${object.kind ?? ""} ${nameOf(object.metadata)}: ${field} is immutable and is ${inWords(before[field])} in the cluster, so kubectl apply refuses ${inWords(after[field])}`,
+        `${where}: ${object.kind ?? ""} ${placeOf(object.metadata)}: ${field} is immutable and is ${inWords(before[field])} in the cluster, so kubectl apply refuses ${inWords(after[field])}`,
     );
 }
 

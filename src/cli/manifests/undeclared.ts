@@ -1,5 +1,4 @@
-import { nameOf } from "../../operator/kube/objects.ts";
-import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/objects/object.ts";
+import { isBeingDeleted, type KubeObject, type ObjectMeta, placeOf } from "../../operator/objects/object.ts";
 import { isOfCluster } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
@@ -53,8 +52,8 @@ const objectsOf: Readonly<
 export function undeclaredIn(written: Manifests, running: Running, namespace: string | undefined): Undeclared[] {
   const standing = ourKinds.flatMap((kind) => {
     const { declared, running: stored } = objectsOf[kind];
-    const names = new Map(declared(written).map(({ object }) => [nameOf(object.metadata), object]));
-    return stored(running).map((object) => ({ kind, object, declared: names.get(nameOf(object.metadata)) }));
+    const names = new Map(declared(written).map(({ object }) => [placeOf(object.metadata), object]));
+    return stored(running).map((object) => ({ kind, object, declared: names.get(placeOf(object.metadata)) }));
   });
   const known = standing.filter(({ declared }) => declared !== undefined);
   const marks = new Set(known.flatMap(({ object, declared }) => marksOf(object.metadata, declared?.metadata)));
@@ -67,10 +66,9 @@ export function undeclaredIn(written: Manifests, running: Running, namespace: st
   const declaresOfCluster = objectsOf.ClusterServiceConnection.declared(written).length > 0;
   return standing.flatMap(({ kind, object, declared }): Undeclared[] => {
     const { metadata } = object;
-    const isLeaving = metadata.deletionTimestamp !== undefined;
     // The members of a pool go with their pool.
-    if (declared !== undefined || isLeaving || metadata.ownerReferences?.some(({ controller }) => controller))
-      return [];
+    const isOwned = metadata.ownerReferences?.some(({ controller }) => controller);
+    if (declared !== undefined || isBeingDeleted(object) || isOwned) return [];
     const isNear = metadata.namespace === undefined ? declaresOfCluster : namespaces.has(metadata.namespace);
     const isUsed = kind.endsWith("ServiceConnection") && used.has(placeOf(metadata));
     const isTheirs =

@@ -5,7 +5,7 @@ import { EndpointIndex } from "../../operator/claims/ownership.ts";
 import { isOutsider } from "../../operator/compute/observe/outsider.ts";
 import { ReconcileState } from "../../operator/compute/reconcile-state.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
-import { nameOf } from "../../operator/kube/objects.ts";
+import { placeOf } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
@@ -89,7 +89,7 @@ export class Inventory {
   }
 
   #baseURLOf(user: ConnectionUser): string | undefined {
-    return this.#baseURLs.get(nameOf(connectionKeyOf(user)));
+    return this.#baseURLs.get(placeOf(connectionKeyOf(user)));
   }
 
   claimantsOf(compute: Compute): Claimants {
@@ -130,7 +130,7 @@ export class Inventory {
 
   /** A Compute that is not planned, and claims what it owns at the service with this base URL. */
   claim(compute: Compute, baseURL: string | undefined): void {
-    if (baseURL !== undefined) this.#baseURLs.set(nameOf(connectionKeyOf(compute)), baseURL);
+    if (baseURL !== undefined) this.#baseURLs.set(placeOf(connectionKeyOf(compute)), baseURL);
     this.#claims.set(compute);
     this.#otherComputes.push(compute);
   }
@@ -187,7 +187,7 @@ export class Inventory {
 
   /** The project of an object, as its account and connection reach it. */
   #reached(user: ConnectionUser, { account, connection }: Reach): Project {
-    this.#baseURLs.set(nameOf(connectionKeyOf(user)), account.baseURL);
+    this.#baseURLs.set(placeOf(connectionKeyOf(user)), account.baseURL);
     const { projectID } = user.spec;
     const reachedBy = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
     const id = `${projectID} ${reachedBy} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;

@@ -23,7 +23,7 @@ import {
   statusSyntax,
   type Target,
 } from "./flags.ts";
-import { annotate, clusterToAnnotate, type Found, find, findAll, secretData } from "./objects.ts";
+import { annotate, clusterToAnnotate, type Found, find, findAll, secretData, titleOf } from "./objects.ts";
 import { connectionFrom, uriKey } from "./psql.ts";
 import { changeInWords, isReady, screenOf } from "./screen.ts";
 
@@ -101,7 +101,7 @@ export function resetCommand(args: readonly string[], ports: CliPorts): Promise<
     const found = await find(cluster, flags.name, ["Branch"]);
     refuseObserved(found, "reset");
     if (!flags.yes) {
-      const question = `Reset ${nameOf(found)} to the head of its parent? What was written to it is lost.`;
+      const question = `Reset ${titleOf(found)} to the head of its parent? What was written to it is lost.`;
       await askForYes(question, "reset cannot ask: pass --yes to reset the branch", ports);
     }
     return request(found, resetting, { cluster, flags }, ports);
@@ -115,7 +115,7 @@ export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<
     const found = await find(cluster, name, ["Compute", "Branch"]);
     const value = ms === undefined ? "true" : timeOf(ports, ms);
     await annotate(cluster, found, annotations.paused, value);
-    ports.stdout(`paused ${nameOf(found)} until ${ms === undefined ? "resume" : value}`);
+    ports.stdout(`paused ${titleOf(found)} until ${ms === undefined ? "resume" : value}`);
     return 0;
   });
 }
@@ -127,7 +127,7 @@ export function resumeCommand(args: readonly string[], ports: CliPorts): Promise
     const found = await find(cluster, name, ["Compute", "Branch"]);
     const isSet = found.object.metadata.annotations?.[annotations.paused] !== undefined;
     if (isSet) await annotate(cluster, found, annotations.paused, undefined);
-    ports.stdout(isSet ? `resumed ${nameOf(found)}` : `${nameOf(found)} is not paused`);
+    ports.stdout(isSet ? `resumed ${titleOf(found)}` : `${titleOf(found)} is not paused`);
     return 0;
   });
 }
@@ -141,14 +141,14 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
   };
   return onObject(disruptSyntax, read, args, ports, async (cluster, { name, ms }) => {
     const found = await find(cluster, name, ["Compute", "ComputePool"]);
-    if (found.kind === "ComputePool") throw new CommandProblem([`${nameOf(found)} ${replicasAlone(found.object)}`]);
+    if (found.kind === "ComputePool") throw new CommandProblem([`${titleOf(found)} ${replicasAlone(found.object)}`]);
     refuseObserved(found, "changed");
     const end = timeOf(ports, ms);
     await annotate(cluster, found, annotations.disruptionUntil, end);
     const waiting = found.kind === "Compute" ? (found.object.status.waiting ?? []) : [];
     const sent =
       waiting.length === 0 ? "no change waits for that" : `${waiting.map(changeInWords).join(", ")} can go now`;
-    ports.stdout(`connections of ${nameOf(found)} may be cut until ${end}: ${sent}${pauseNote(found, ports)}`);
+    ports.stdout(`connections of ${titleOf(found)} may be cut until ${end}: ${sent}${pauseNote(found, ports)}`);
     return 0;
   });
 }
@@ -161,7 +161,7 @@ function replicasAlone({ metadata: { name } }: ComputePool): string {
 function refuseObserved(found: Found, done: string): void {
   if ((found.kind !== "Compute" && found.kind !== "Branch") || !isObserved(found.object)) return;
   throw new CommandProblem([
-    `${nameOf(found)} is only observed (managementPolicy: Observe): nothing is ${done}, and no annotation was set`,
+    `${titleOf(found)} is only observed (managementPolicy: Observe): nothing is ${done}, and no annotation was set`,
   ]);
 }
 
@@ -184,13 +184,13 @@ async function request(
 ): Promise<number> {
   const value = timeOf(ports);
   await annotate(cluster, found, annotations[name], value);
-  ports.stdout(`asked for a ${noun} of ${nameOf(found)}${pauseNote(found, ports)}`);
+  ports.stdout(`asked for a ${noun} of ${titleOf(found)}${pauseNote(found, ports)}`);
   if (!flags.wait) return 0;
   try {
     return await until({ asked: found, name, value, done }, { cluster, timeout: flags.timeout }, ports);
   } catch (error) {
     // Otherwise a person takes an interrupted command for one that asked for nothing.
-    if (ports.signal.aborted) ports.stdout(`the request stands: ${nameOf(found)} is ${done} without this command`);
+    if (ports.signal.aborted) ports.stdout(`the request stands: ${titleOf(found)} is ${done} without this command`);
     throw error;
   }
 }
@@ -210,7 +210,7 @@ async function until(
   for (;;) {
     const { object } = await find(cluster, asked.object.metadata.name, [asked.kind]);
     if (Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]))) {
-      stdout(`${done} ${nameOf(asked)}`);
+      stdout(`${done} ${titleOf(asked)}`);
       return 0;
     }
     const ready = shownCondition(object);
@@ -240,10 +240,6 @@ function pauseNote({ kind, object }: Found, { clock }: CliPorts): string {
   return kind === "ComputePool" || pausedForMs(object, clock.now()) === undefined
     ? ""
     : "; the object is paused, so the request waits for resume";
-}
-
-function nameOf({ kind, object: { metadata } }: Found): string {
-  return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
 /** A time in RFC 3339, in whole seconds if it lies ahead. */

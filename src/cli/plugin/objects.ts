@@ -1,6 +1,6 @@
 import { isForbidden } from "../../operator/kube/errors.ts";
 import { guardedPatch } from "../../operator/kube/json-patch.ts";
-import type { Parsed, ResourceKind } from "../../operator/objects/object.ts";
+import { type Parsed, placeOf, type ResourceKind } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { ComputePool } from "../../operator/resources/compute-pool.ts";
@@ -42,6 +42,11 @@ function rowOf<T>(
     return parsed.ok ? { ok: true, value: found(parsed.value) } : parsed;
   };
   return { resource, read };
+}
+
+/** Kind, namespace and name of an object, for messages. */
+export function titleOf({ kind, object }: Found): string {
+  return `${kind} ${placeOf(object.metadata)}`;
 }
 
 /** KIND/NAME, as kubectl takes it. */

@@ -2,13 +2,14 @@ import { branchReasons } from "../../operator/branch/reasons.ts";
 import { rowOf } from "../../operator/compute/words/reasons.ts";
 import { type ConditionRow, rowIn } from "../../operator/conditions/rows.ts";
 import { conditionOf, shownCondition } from "../../operator/objects/conditions-of.ts";
+import { generationOf, isBeingDeleted } from "../../operator/objects/object.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { branchInWords, type Compute, type WaitingChange } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { timeOf } from "../../operator/resources/time.ts";
-import type { Found } from "./objects.ts";
+import { type Found, titleOf } from "./objects.ts";
 
 /** The operations that a screen has room for. */
 const mostOperations = 4;
@@ -32,18 +33,18 @@ export function screenOf(found: Found, now: number): string {
   ];
   const width = Math.max(...rows.map(([label]) => label.length));
   const lines = rows.map(([label, text]) => `  ${label.padEnd(width)}  ${printableLine(text)}`);
-  return [`${found.kind} ${metadata.namespace ?? ""}/${metadata.name} is ${stateOf(found, now)}`, ...lines].join("\n");
+  return [`${titleOf(found)} is ${stateOf(found, now)}`, ...lines].join("\n");
 }
 
 /** True if the object is ready and stays: one that is being deleted keeps its condition while it is paused. */
-export function isReady({ object: { metadata, status } }: Found): boolean {
-  return conditionOf(status, "Ready")?.status === "True" && metadata.deletionTimestamp === undefined;
+export function isReady({ object }: Found): boolean {
+  return conditionOf(object.status, "Ready")?.status === "True" && !isBeingDeleted(object);
 }
 
 function stateOf(found: Found, now: number): string {
-  const { metadata, status } = found.object;
+  const { status } = found.object;
   const paused = pausedMsOf(found, now) === undefined ? "" : ", and paused";
-  if (metadata.deletionTimestamp !== undefined) return `being deleted${paused}`;
+  if (isBeingDeleted(found.object)) return `being deleted${paused}`;
   if (shownCondition(found.object) === undefined) return `not seen by the operator${paused}`;
   if (conditionOf(status, "Ready") === undefined) return `at its end${paused}`;
   return `${isReady(found) ? "ready" : "not ready"}${paused}`;
@@ -86,14 +87,14 @@ function whatOf(found: Found): string {
 
 /** The next step, and its actor where a person has to act. */
 function nextOf(found: Found, now: number): string {
-  const { metadata, status } = found.object;
+  const { status } = found.object;
   const shown = shownCondition(found.object);
   if (shown === undefined) return "the operator writes a status, if it runs and watches this namespace";
-  const isLeaving = metadata.deletionTimestamp !== undefined;
+  const isLeaving = isBeingDeleted(found.object);
   const pausedMs = pausedMsOf(found, now);
   if (pausedMs === Number.POSITIVE_INFINITY) return `${isLeaving ? "it stays" : "nothing"} until resume: it is paused`;
   if (pausedMs !== undefined) return `${isLeaving ? "its deletion " : ""}goes on in ${inWords(pausedMs)}: it is paused`;
-  const isEdited = (status.observedGeneration ?? -1) < (metadata.generation ?? 0);
+  const isEdited = (status.observedGeneration ?? -1) < generationOf(found.object);
   if (isEdited && !isLeaving) return "the operator takes up the last edit";
   const is = (type: string) => conditionOf(status, type)?.status === "True";
   if (conditionOf(status, "Ready") === undefined && !isLeaving && !is("Stalled")) return "nothing to do";

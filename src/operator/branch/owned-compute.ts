@@ -21,7 +21,7 @@ export function ownedCompute(object: Branch, existing: Compute | undefined, stor
   const isOwned = existing !== undefined && owningBranch(existing)?.uid === object.metadata.uid;
   if (existing === undefined) return { step: wanted === undefined ? undefined : { kind: "create" }, isTaken: false };
   if (!isOwned) return { step: undefined, isTaken: wanted !== undefined };
-  if (existing.metadata.deletionTimestamp !== undefined) return { step: undefined, isTaken: false };
+  if (isBeingDeleted(existing)) return { step: undefined, isTaken: false };
   if (wanted === undefined) return { step: { kind: "delete" }, isTaken: false };
   return { step: stored.isKept(wanted, existing) ? undefined : { kind: "patch" }, isTaken: false };
 }

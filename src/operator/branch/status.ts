@@ -4,7 +4,7 @@ import { conditionsFor } from "../conditions/conditions.ts";
 import { isStalling } from "../life/due.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { policyInForce } from "../objects/deletion-policy.ts";
-import { isBeingDeleted } from "../objects/object.ts";
+import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Branch, BranchStatus } from "../resources/branch.ts";
 import { clusterConnectionOf } from "../resources/connection-user.ts";
@@ -39,7 +39,7 @@ export function nextStatus(
   };
   const reason = condition.kind === "shown" ? condition.reason : undefined;
   if (reason !== undefined && reason !== "Paused") {
-    const generation = object.metadata.generation ?? 0;
+    const generation = generationOf(object);
     if (reason !== "BranchExists") next.takenUntil = undefined;
     next.observedGeneration = generation;
     const isSettled = branchReasons[reason].synced === "True";

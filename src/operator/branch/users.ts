@@ -1,3 +1,4 @@
+import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
@@ -17,7 +18,7 @@ export function uses(compute: Compute, branch: Branch, { serviceOf, wallNow }: U
   const { metadata, spec } = compute;
   const { namespace, name, uid } = branch.metadata;
   if (metadata.namespace !== namespace || owningBranch(compute)?.uid === uid) return false;
-  if (metadata.deletionTimestamp !== undefined && pausedForMs(compute, wallNow) === undefined) return false;
+  if (isBeingDeleted(compute) && pausedForMs(compute, wallNow) === undefined) return false;
   if (spec.branchRef?.name === name) return true;
   if (!standsOn(compute, branch)) return false;
   // Another connection may lead to the same service, and one that is not there is no proof of another.

@@ -1,5 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
-import { olderFirst } from "../objects/object.ts";
+import { isBeingDeleted, olderFirst } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { isOfService } from "../resources/fingerprint.ts";
 import { isObserved } from "../resources/management-policy.ts";
@@ -69,7 +69,7 @@ export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: En
   }
   const best = claimants
     .onBranch(branchID)
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined || metadata.uid === self.metadata.uid)
+    .filter((each) => !isBeingDeleted(each) || each.metadata.uid === self.metadata.uid)
     .reduce<Compute | undefined>(
       (first, next) => (first === undefined || olderFirst(next, first) < 0 ? next : first),
       undefined,
@@ -163,8 +163,8 @@ function isSignedBy(owner: Compute, endpoint: Endpoint): boolean {
 
 /** True if the holder of a branch is to give it up: an endpoint whose move is reported as drift stays. */
 function isLeaving(compute: Compute, branchID: string): boolean {
-  const { metadata, spec, status } = compute;
-  if (metadata.deletionTimestamp !== undefined) return true;
+  const { spec, status } = compute;
+  if (isBeingDeleted(compute)) return true;
   const wanted = branchIDOf(compute);
   const isPutBack = spec.branchDrift === "Correct" && spec.driftPolicy === "Correct";
   const stays = status.drift?.some(({ field, ours }) => field === "branchID" && ours === wanted) === true;
@@ -175,7 +175,7 @@ function isLeaving(compute: Compute, branchID: string): boolean {
 function endsAt(self: Compute, holder: Compute, claimants: Claimants, endpoints: EndpointIndex): boolean {
   const seen = new Set<string>();
   let next: Compute | undefined = holder;
-  while (next !== undefined && next.metadata.deletionTimestamp === undefined && !seen.has(next.metadata.uid)) {
+  while (next !== undefined && !isBeingDeleted(next) && !seen.has(next.metadata.uid)) {
     if (next.metadata.uid === self.metadata.uid) return true;
     seen.add(next.metadata.uid);
     const [occupant] = endpoints.primariesOf(branchIDOf(next));

@@ -118,9 +118,9 @@ export class ReconcileState {
   }
 
   /** The service made this endpoint for the Compute. */
-  created(endpointID: string, { metadata }: Compute, entry?: string): void {
+  created(endpointID: string, compute: Compute, entry?: string): void {
     this.succeeded();
-    this.#known.accepted = { endpointID, generation: metadata.generation ?? 0, drift: [], entry };
+    this.#known.accepted = { endpointID, generation: generationOf(compute), drift: [], entry };
   }
 
   /** An endpoint is taken over: the service has accepted nothing for it yet. */

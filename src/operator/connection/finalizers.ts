@@ -4,7 +4,7 @@ import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
 import { onError } from "../life/on-error.ts";
-import type { KubeObject, Parsed } from "../objects/object.ts";
+import { isBeingDeleted, isHeldBy, type KubeObject, type Parsed } from "../objects/object.ts";
 import { asRecord } from "../objects/record.ts";
 import { branchKind, parseBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
@@ -84,7 +84,7 @@ export class Finalizers {
       await this.releaseSecrets(namespace, { gone: connection.metadata.uid });
       await this.#removeFinalizer(kindOf(connection), connection);
       // A connection that was waiting for this is deleted now; its watch event triggers the rest.
-      if (connection.metadata.deletionTimestamp !== undefined) return "released";
+      if (isBeingDeleted(connection)) return "released";
     }
     await this.releaseSecrets(namespace);
     return "kept";
@@ -144,7 +144,7 @@ export class Finalizers {
   /** True if a further user changes nothing: both carry the finalizer, and the deletion of neither waits for users. */
   isSettled(connection: Connection): boolean {
     const objects = [connection, ...this.#secretOf(connection)];
-    return objects.every((object) => this.#hasFinalizer(object) && object.metadata.deletionTimestamp === undefined);
+    return objects.every((object) => this.#hasFinalizer(object) && !isBeingDeleted(object));
   }
 
   #hasFinalizer(object: KubeObject): boolean {
@@ -211,7 +211,7 @@ export class Finalizers {
   }
 
   async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
-    if (this.#hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined) return;
+    if (this.#hasFinalizer(object) || isBeingDeleted(object)) return;
     const { uid, namespace } = object.metadata;
     const isUncertain = this.#released.has(object);
     const latest = isUncertain
@@ -231,8 +231,8 @@ export class Finalizers {
 }
 
 /** True if the object has the finalizer of this file. */
-export function hasFinalizer({ metadata }: Pick<KubeObject, "metadata">): boolean {
-  return metadata.finalizers?.includes(finalizers.inUse) === true;
+export function hasFinalizer(object: Pick<KubeObject, "metadata">): boolean {
+  return isHeldBy(object, finalizers.inUse);
 }
 
 /** True if a Compute as the API server sends it names the connection, and from a place that may. */

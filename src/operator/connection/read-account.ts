@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { isBeingDeleted } from "../objects/object.ts";
 import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { selectsAll, selectsLabels } from "../resources/namespace.ts";
@@ -116,13 +117,13 @@ export function namespaceAccess(
   labelsOf: NamespaceLabels,
 ): NamespaceAccess {
   if (!isOfCluster(connection) || selectsAll(connection.spec.namespaceSelector)) return "granted";
-  const { namespace = "", deletionTimestamp } = compute.metadata;
+  const { namespace = "" } = compute.metadata;
   const labels = labelsOf(namespace);
   if (labels === "unread") return { refused: connectionNotReady.namespacesUnread(labelOf(connection)) };
   if (labels === "unknown") {
     // The namespace went before what the Compute left at the service, and nobody took its access away.
     const isLinked = compute.status.clusterConnection === connection.metadata.name;
-    return deletionTimestamp !== undefined && isLinked ? "granted" : "unknown";
+    return isBeingDeleted(compute) && isLinked ? "granted" : "unknown";
   }
   if (selectsLabels(connection.spec.namespaceSelector, labels)) return "granted";
   return { refused: connectionNotReady.notSelected(labelOf(connection), namespace) };

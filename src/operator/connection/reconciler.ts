@@ -1,5 +1,6 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { Reconciler } from "../life/reconciler.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import type { Secret } from "../resources/secret.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -64,8 +65,8 @@ export class ConnectionReconciler {
    * and still has the finalizer, in case its connection was deleted unseen.
    */
   secretDelivered(secret: Secret): boolean {
-    const { uid, name, namespace = "", deletionTimestamp } = secret.metadata;
-    if (deletionTimestamp === undefined || !hasFinalizer(secret)) return false;
+    const { uid, name, namespace = "" } = secret.metadata;
+    if (!isBeingDeleted(secret) || !hasFinalizer(secret)) return false;
     Object.assign(this.#memories.memoryOf(uid), { namespace, name });
     return true;
   }
@@ -132,7 +133,7 @@ export class ConnectionReconciler {
     const value = JSON.stringify([
       session?.fingerprint ?? (resolved.kind === "refused" ? resolved.message : ""),
       health?.kind === "unreachable" ? "reachable" : health?.kind,
-      connection.metadata.deletionTimestamp !== undefined,
+      isBeingDeleted(connection),
       connection.spec.allowedProjects,
       isOfCluster(connection) ? connection.spec.namespaceSelector : undefined,
       this.#options.connections.isProtected(connection),

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../objects/object.ts";
+import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
 import { WriteWindows } from "../project/write-window.ts";
 import { allowsProject, type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
@@ -179,7 +179,7 @@ export class SessionRegistry {
       const message = unauthorized.compute(label, connection.spec.apiKeySecretRef.name, health.message);
       return { kind: "closed", reason: "Unauthorized", message };
     }
-    return { kind: "open", session, connection, terminating: connection.metadata.deletionTimestamp !== undefined };
+    return { kind: "open", session, connection, terminating: isBeingDeleted(connection) };
   }
 
   /** The connection uses the session of this account, which is created if needed, and leaves its previous one. */
@@ -224,7 +224,7 @@ export class SessionRegistry {
       connection.metadata.namespace ?? "",
       connection.spec.apiKeySecretRef.name,
     );
-    const isHeld = (object: KubeObject) => hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined;
+    const isHeld = (object: KubeObject) => hasFinalizer(object) || isBeingDeleted(object);
     return isHeld(connection) && secret !== undefined && (isOfCluster(connection) || isHeld(secret));
   }
 

@@ -1,5 +1,5 @@
 import { clippedNames } from "../objects/conditions-of.ts";
-import type { KubeObject } from "../objects/object.ts";
+import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
 import { branchKind } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import { owningPool } from "../resources/compute-pool.ts";
@@ -30,7 +30,7 @@ export function terminatingOf(
   if (deleted === undefined && !isTerminating(connection)) return undefined;
   const users = usersOf();
   if (users.length === 0) return undefined;
-  const standing = users.filter((user) => user.metadata.deletionTimestamp === undefined);
+  const standing = users.filter((user) => !isBeingDeleted(user));
   const endsAutomatically = standing.length === 0;
   const pools = standing.some(owningPool);
   const messageFor = (name: string | undefined) =>
@@ -42,7 +42,7 @@ export function terminatingOf(
 }
 
 function isTerminating(object: Pick<KubeObject, "metadata">): boolean {
-  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object);
+  return isBeingDeleted(object) && hasFinalizer(object);
 }
 
 /**

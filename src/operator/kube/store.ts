@@ -1,3 +1,4 @@
+import { isBeingDeleted } from "../objects/object.ts";
 import { type KubeObject, nameOf } from "./objects.ts";
 
 /** A change of one object. It has no reason, so that nobody acts on one. */
@@ -181,8 +182,8 @@ function versionOf({ metadata }: KubeObject): string {
 }
 
 /** Nothing holds a deleted object any more: the API server answers with it for the last time. */
-function isFinal({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+function isFinal(object: KubeObject): boolean {
+  return isBeingDeleted(object) && (object.metadata.finalizers ?? []).length === 0;
 }
 
 const comparable = /^[1-9]\d*$/;

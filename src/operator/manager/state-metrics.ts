@@ -3,6 +3,7 @@ import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { readyLabel } from "../objects/conditions-of.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import type { Listing } from "../project/list-changes.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -75,7 +76,7 @@ function measureBranches(
     expiresAt !== undefined && Date.parse(expiresAt) - now < endsSoonMs;
   metrics.branchesEnding.set({}, standing.filter(isEnding).length);
   metrics.branchLeasesLate.set({}, standing.filter((branch) => isLate(branch, now)).length);
-  const waiting = informers.branches.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const waiting = informers.branches.list().filter((branch) => !isBeingDeleted(branch));
   metrics.branchNamesEnding.set({}, waiting.filter((branch) => fallsFreeSoon(branch, now)).length);
   metrics.branches.reset();
   for (const { metadata, status } of informers.branches.list()) {

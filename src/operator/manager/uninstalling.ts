@@ -1,6 +1,6 @@
 import type { ClusterClient } from "../kube/client.ts";
 import type { ResourceKind } from "../kube/objects.ts";
-import { builtInKind } from "../objects/object.ts";
+import { builtInKind, isBeingDeleted } from "../objects/object.ts";
 import { branchKind } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { computePoolKind } from "../resources/compute-pool.ts";
@@ -22,7 +22,7 @@ export async function crdIsGoing(
   { plural, group }: ResourceKind = computeKind,
 ): Promise<boolean> {
   const crd = await cluster.get(crdKind, { name: `${plural}.${group}` });
-  return crd === undefined || crd.metadata.deletionTimestamp !== undefined;
+  return crd === undefined || isBeingDeleted(crd);
 }
 
 /**

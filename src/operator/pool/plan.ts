@@ -1,3 +1,4 @@
+import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, indexOf, owningPool } from "../resources/compute-pool.ts";
@@ -46,13 +47,11 @@ export function planPool(
     return compute === undefined ? [] : [{ index, compute }];
   });
   const ownedByOther = named.filter(({ compute }) => !wasMember(pool, compute));
-  const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  const current = members.filter(({ compute }) => !isBeingDeleted(compute));
   return {
     create: missing.filter((index) => !named.some((one) => one.index === index)),
     /** Members of a former pool of this name, as a backup restores them. */
-    adopt: named.flatMap(({ compute }) =>
-      wasMember(pool, compute) && compute.metadata.deletionTimestamp === undefined ? [compute] : [],
-    ),
+    adopt: named.flatMap(({ compute }) => (wasMember(pool, compute) && !isBeingDeleted(compute) ? [compute] : [])),
     update: current.filter((member) => member.index < replicas && !isKept(specOf(pool, member), member.compute)),
     remove: current.filter(({ index }) => index >= replicas).toReversed(),
     restart: toRestart(
@@ -115,7 +114,7 @@ export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSp
  */
 export function awaitsTemplate(pool: ComputePool, compute: Compute, isKept: IsKept): boolean {
   // Once either is being deleted, the pool does not change the member.
-  if (pool.metadata.deletionTimestamp !== undefined || compute.metadata.deletionTimestamp !== undefined) return false;
+  if (isBeingDeleted(pool) || isBeingDeleted(compute)) return false;
   const [member] = membersOf(pool, [compute]);
   return member !== undefined && !isKept(specOf(pool, member), compute);
 }

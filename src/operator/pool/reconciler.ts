@@ -5,7 +5,7 @@ import { guardedPatch } from "../kube/json-patch.ts";
 import { onError } from "../life/on-error.ts";
 import { Reconciler } from "../life/reconciler.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
-import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
+import { generationOf, isBeingDeleted, type KubeObject } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind } from "../resources/compute-pool.ts";
@@ -70,7 +70,7 @@ export class PoolReconciler {
     const members = membersOf(pool, cache.computesOf(namespace));
     const byName = (name: string) => cache.compute(namespace, name);
     const plan = planPool(pool, members, byName, (wanted, member) => storedSpecs.isKept(wanted, member));
-    const { generation = 0 } = pool.metadata;
+    const generation = generationOf(pool);
     const waitMs = slowStart.waitMs(generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
     const changes = due.length + plan.adopt.length + plan.update.length + plan.remove.length + plan.restart.length;
@@ -132,7 +132,7 @@ export class PoolReconciler {
   async #isUnchanged({ metadata }: ComputePool): Promise<boolean> {
     const now = await this.#options.cluster.get(computePoolKind, metadata);
     const same = now?.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation;
-    return same && now.metadata.deletionTimestamp === undefined;
+    return same && !isBeingDeleted(now);
   }
 
   async #create(pool: ComputePool, index: number): Promise<void> {

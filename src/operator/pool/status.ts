@@ -1,6 +1,7 @@
 import { conditionsFor } from "../conditions/conditions.ts";
 import type { ConditionRow } from "../conditions/rows.ts";
 import { conditionOf, hasEnded, shownReason } from "../objects/conditions-of.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
@@ -39,7 +40,7 @@ export function poolStatus(
 ): { status: ComputePoolStatus; isOfMembers: boolean } {
   const { metadata, spec } = pool;
   const { update } = plan;
-  const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  const current = members.filter(({ compute }) => !isBeingDeleted(compute));
   // A member that was just updated is not ready for the template yet.
   const ready = current.filter((member) => isReady(member.compute) && !update.includes(member)).length;
   const complete = current.length === spec.replicas && members.length === spec.replicas && update.length === 0;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { conditions } from "../objects/conditions-of.ts";
 import { isRetained } from "../objects/deletion-policy.ts";
-import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
+import { type Declared, declared, type KubeObject, type OwnerReference, placeOf, readerOf } from "../objects/object.ts";
 import { brokenWhenWritten, commonFields, computeTemplate, managementPolicy } from "./compute-spec.ts";
 import { duration } from "./duration.ts";
 import {
@@ -264,7 +264,7 @@ export const parseBranch = readerOf(declared(branchSpec, branchStatus));
 
 /** The name that the branch has at the service. */
 export function branchNameOf({ metadata, spec }: Pick<Branch, "metadata" | "spec">): string {
-  return spec.branchName ?? `${metadata.namespace ?? ""}/${metadata.name}`;
+  return spec.branchName ?? placeOf(metadata);
 }
 
 /** `spec.expiry` as a text, which differs where it does. */

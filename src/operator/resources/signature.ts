@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { KubeObject } from "../objects/object.ts";
+import { type KubeObject, placeOf } from "../objects/object.ts";
 
 // The name of an endpoint says which Compute made it: `k8s-<uid>`, and in a fleet `k8s-<fleet>-<key>-<uid>`. Fleet and
 // key find what a former Compute of the same namespace and name made; only the uid proves an endpoint a Compute's own.
@@ -19,8 +19,8 @@ export function fleetOf(name: string): Fleet {
   return digest(name, 8);
 }
 
-export function keyOf({ metadata: { namespace = "", name } }: Pick<KubeObject, "metadata">): string {
-  return digest(`${namespace}/${name}`, 16);
+export function keyOf({ metadata }: Pick<KubeObject, "metadata">): string {
+  return digest(placeOf(metadata), 16);
 }
 
 /** The name given to the endpoint of the Compute with this uid, without a fleet. */

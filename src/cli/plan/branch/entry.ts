@@ -4,7 +4,7 @@ import { parentOf } from "../../../operator/branch/plan/create.ts";
 import { drift } from "../../../operator/branch/plan/expiry.ts";
 import { type BranchReason, branchReasons } from "../../../operator/branch/reasons.ts";
 import { retriedAtEnd } from "../../../operator/conditions/messages.ts";
-import { nameOf } from "../../../operator/kube/objects.ts";
+import { placeOf } from "../../../operator/objects/object.ts";
 import { branchNameOf, expiryInWords } from "../../../operator/resources/branch.ts";
 import type { BranchEntry, FieldChange, PlanStep } from "../entries.ts";
 import { saidOfBranch } from "../messages.ts";
@@ -27,7 +27,7 @@ export function branchEntryOf(
   const linked = seen.kind === "observed" ? seen.linked?.listed : undefined;
   const keptBy = scope.cluster ? undefined : keeperOf(linked);
   return {
-    object: nameOf(object.metadata),
+    object: placeOf(object.metadata),
     project: object.spec.projectID,
     name: linked?.name ?? branchNameOf(object),
     ...(linked === undefined ? {} : { id: linked.id }),

@@ -10,7 +10,7 @@ import {
 import { isOutsider, targetID } from "../../../operator/branch/plan/claims.ts";
 import { doing, meaningOf } from "../../../operator/branch/words.ts";
 import { endpointNamedBy, ownershipOf } from "../../../operator/claims/ownership.ts";
-import { placeOf } from "../../../operator/objects/object.ts";
+import { isBeingDeleted, placeOf } from "../../../operator/objects/object.ts";
 import { type Branch, branchNameOf, owningBranch } from "../../../operator/resources/branch.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../../operator/resources/compute.ts";
@@ -133,14 +133,14 @@ function staysOn(compute: Compute, { object, project, pruned }: TrackedBranch, l
   const { index } = project.listing;
   const linked = ownershipOf(compute, index).link?.endpoint;
   const endpoint = linked ?? index.byID(endpointNamedBy(compute) ?? "");
-  if (endpoint?.branch_id !== object.status.branchID || compute.metadata.deletionTimestamp !== undefined) return false;
+  if (endpoint?.branch_id !== object.status.branchID || isBeingDeleted(compute)) return false;
   return linked === undefined || !leaving.computes.has(compute);
 }
 
 /** True if deleting the branch would take away a Compute's branch, and the Compute is not the Branch's own. */
 function uses(compute: Compute, branch: Branch): boolean {
   const { metadata, spec } = compute;
-  if (metadata.deletionTimestamp !== undefined || isOwnedBy(compute, branch)) return false;
+  if (isBeingDeleted(compute) || isOwnedBy(compute, branch)) return false;
   const isNamed = spec.branchRef?.name === branch.metadata.name && metadata.namespace === branch.metadata.namespace;
   if (isNamed) return true;
   if (spec.projectID !== branch.spec.projectID) return false;

@@ -1,10 +1,11 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { hasFinalizer, nameOf } from "../../../operator/compute/observe/observation.ts";
+import { hasFinalizer } from "../../../operator/compute/observe/observation.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
 import { released } from "../../../operator/compute/words/deletion.ts";
 import { reasons } from "../../../operator/compute/words/reasons.ts";
 import { compare, desiredSpec, isDeprecated } from "../../../operator/fields/compare.ts";
 import { shownReason } from "../../../operator/objects/conditions-of.ts";
+import { placeOf } from "../../../operator/objects/object.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../../operator/resources/compute.ts";
 import { type BranchEntry, type ComputeEntry, type FieldChange, isLeftForLater } from "../entries.ts";
 import type { CommandScope } from "../scope.ts";
@@ -32,7 +33,7 @@ export function computeEntryOf(
       ? whatOfDeclared(action, compute, linked, branch)
       : whatOfPruned(action, compute, linked, pruned);
   return {
-    compute: nameOf(compute),
+    compute: placeOf(compute.metadata),
     project: projectID,
     branch: branchIDOf(compute) || branchInWords(compute),
     type,

@@ -3,6 +3,7 @@ import { type Claimants, ownerOf } from "../../../operator/claims/claims.ts";
 import { endpointNamedBy, ownershipOf } from "../../../operator/claims/ownership.ts";
 import type { Observation, Observed } from "../../../operator/compute/observe/observation.ts";
 import { type Action, isWrite } from "../../../operator/compute/plan/action.ts";
+import { isBeingDeleted } from "../../../operator/objects/object.ts";
 import { branchIDOf, type Compute } from "../../../operator/resources/compute.ts";
 import { keyOf, type Signature, signatureIn } from "../../../operator/resources/signature.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
@@ -129,8 +130,9 @@ function createBesideUnplaced(o: Observation, scope: CommandScope): Blocked | un
 }
 
 function isToBeCreated(compute: Compute, { endpoints }: Observation): boolean {
-  const { uid, deletionTimestamp } = compute.metadata;
-  return isDerivedUID(uid) && deletionTimestamp === undefined && ownershipOf(compute, endpoints).link === undefined;
+  return (
+    isDerivedUID(compute.metadata.uid) && !isBeingDeleted(compute) && ownershipOf(compute, endpoints).link === undefined
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import { conditionOf, hasEnded } from "../../objects/conditions-of.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
 import type { Branch } from "../../resources/branch.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -15,7 +16,7 @@ export function referredBranch({ spec }: Compute, branch: Branch | undefined): R
     return { kind: "unusable", reason: "Conflict", message: messages.elsewhere(name) };
   }
   const { branchID, gone } = branch.status;
-  if (branch.metadata.deletionTimestamp !== undefined) return notReady(messages.deleted(name));
+  if (isBeingDeleted(branch)) return notReady(messages.deleted(name));
   if (gone?.how === "Expired" || hasEnded(branch)) {
     return { kind: "unusable", reason: "Expired", message: messages.expired(name) };
   }

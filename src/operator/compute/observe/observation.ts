@@ -2,7 +2,7 @@ import type { Operation } from "../../../api/operation.ts";
 import type { Claimants } from "../../claims/claims.ts";
 import type { EndpointIndex, Ownership } from "../../claims/ownership.ts";
 import type { PasswordRecord } from "../../connection-secret/rotation.ts";
-import { isBeingDeleted, isHeldBy } from "../../objects/object.ts";
+import { isBeingDeleted, isHeldBy, placeOf } from "../../objects/object.ts";
 import type { NamedBranch } from "../../project/branch-lister.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { finalizers } from "../../resources/names.ts";
@@ -122,10 +122,6 @@ export function branchNameNeeded(compute: Compute): string | undefined {
   return isBeingDeleted(compute) ? undefined : compute.spec.branchName;
 }
 
-export function nameOf({ metadata }: Compute): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
-}
-
 /** True if our finalizer holds the Compute. */
 export function hasFinalizer(compute: Compute): boolean {
   return isHeldBy(compute, finalizers.endpoint);
@@ -133,5 +129,5 @@ export function hasFinalizer(compute: Compute): boolean {
 
 /** A Compute by kind and name, for messages about another one. */
 export function who(compute: Compute): string {
-  return `Compute ${nameOf(compute)}`;
+  return `Compute ${placeOf(compute.metadata)}`;
 }

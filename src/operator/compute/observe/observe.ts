@@ -151,7 +151,7 @@ function isNews({ compute }: Subject): boolean {
 
 /** Purpose of a list: a create or a deletion to resolve, a change still to be sent, or one under way. */
 function priorityOf({ compute, annotations }: Subject, { accepted, write }: ReadonlyState): Priority {
-  if (compute.metadata.deletionTimestamp !== undefined || isUnanswered(write)) return "resolve";
+  if (isBeingDeleted(compute) || isUnanswered(write)) return "resolve";
   // The status may not show the accepted generation yet, and shows that of a create before anything is made.
   const isAccepted =
     recordedID(compute) !== undefined &&
