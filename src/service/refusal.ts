@@ -101,6 +101,12 @@ export const refusals = {
   branchExists: (name: string) => new Refusal(409, `branch already exists; branch_name:${JSON.stringify(name)}`),
 } as const;
 
+/** `found`, which was stored just now; anything else is a mistake of ours. */
+export function stored<T>(what: string, found: T | undefined): T {
+  if (found === undefined) throw new Error(`${what} was not stored`);
+  return found;
+}
+
 /** `found`; throws the refusal that `what` was not found if there is none. */
 export function required<T>(what: string, found: T | undefined): T {
   if (found === undefined) throw refusals.notFound(what);

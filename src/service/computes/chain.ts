@@ -1,7 +1,15 @@
 import type { EndpointState } from "../../api/endpoint.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { Effect, StoredOperation } from "../store/operations.ts";
+import type { Effect, NewOperation, StoredOperation } from "../store/operations.ts";
+import { meter } from "./meter.ts";
+
+/** A change of a compute that begins now, and the state that it leads to. */
+interface Begun {
+  endpoint: StoredEndpoint;
+  at: number;
+  pendingState: EndpointState;
+}
 
 /** One operation to schedule; waking is a shorter start. */
 export interface Step {
@@ -15,29 +23,16 @@ export interface Step {
  */
 export function schedule(
   context: ServiceContext,
-  { endpoint, at, pendingState }: { endpoint: StoredEndpoint; at: number; pendingState: EndpointState },
+  { endpoint, at, pendingState }: Begun,
   steps: readonly Step[],
 ): StoredOperation[] {
   const { projectId, branchId, id: endpointId } = endpoint;
   let chain = context.store.operations.unfinishedOf(projectId, endpointId)[0]?.chain;
-  const running = chain === undefined;
   const scheduled: StoredOperation[] = [];
-  for (const [index, { action, effect }] of steps.entries()) {
-    const durationMs = begin(context, endpoint, action);
-    const first = running && index === 0;
-    const operation = context.store.operations.insert({
-      id: context.ids.uuid(),
-      projectId,
-      branchId,
-      endpointId,
-      chain,
-      action: action === "wake_compute" ? "start_compute" : action,
-      effect,
-      status: first ? "running" : "scheduling",
-      durationMs,
-      due: first ? context.backend.endOf(at, durationMs) : undefined,
-      createdAt: at,
-    });
+  for (const { action: step, effect } of steps) {
+    const durationMs = begin(context, endpoint, step);
+    const action = step === "wake_compute" ? "start_compute" : step;
+    const operation = enqueue(context, { projectId, branchId, endpointId, chain, action, effect, durationMs }, at);
     chain = operation.chain;
     scheduled.push(operation);
   }
@@ -45,6 +40,31 @@ export function schedule(
   endpoint.suspendDue = undefined;
   context.store.endpoints.update(endpoint);
   return scheduled;
+}
+
+/** Stores an operation: one without a chain runs from `at`, any other waits for those before it in its chain. */
+export function enqueue(
+  context: ServiceContext,
+  operation: Omit<NewOperation, "id" | "status" | "due" | "createdAt">,
+  at: number,
+): StoredOperation {
+  const runs = operation.chain === undefined;
+  return context.store.operations.insert({
+    ...operation,
+    id: context.ids.uuid(),
+    status: runs ? "running" : "scheduling",
+    due: runs ? context.backend.endOf(at, operation.durationMs) : undefined,
+    createdAt: at,
+  });
+}
+
+/** As `schedule`, and cuts the connections of the compute, which has served until now. */
+export function interrupt(context: ServiceContext, begun: Begun, steps: readonly Step[]): StoredOperation[] {
+  const { endpoint, at } = begun;
+  meter(context, endpoint, at);
+  if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
+  endpoint.updatedAt = at;
+  return schedule(context, begun, steps);
 }
 
 /** The duration of a step, in milliseconds. */

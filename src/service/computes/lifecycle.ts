@@ -2,9 +2,9 @@ import type { ServiceContext } from "../context.ts";
 import { refuseProtected } from "../domain/protection.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { type Step, schedule } from "./chain.ts";
+import { interrupt, type Step } from "./chain.ts";
 import type { Changed } from "./create.ts";
-import { refuseWhileLocked } from "./lock.ts";
+import { refuseWhileBusy, refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
 
 /** Starts an idle compute; one that runs is left alone. */
@@ -36,9 +36,7 @@ export function restartEndpoint(context: ServiceContext, endpoint: StoredEndpoin
 export function deleteEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   const branch = context.store.branches.get(endpoint.projectId, endpoint.branchId);
   if (branch) refuseProtected(branch, "a compute of a protected branch cannot be deleted");
-  if (context.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0) {
-    throw refusals.projectBusy();
-  }
+  refuseWhileBusy(context, endpoint.projectId, endpoint.id);
   meter(context, endpoint, at);
   context.store.endpoints.delete(endpoint);
   return { endpoint, operations: [] };
@@ -52,10 +50,7 @@ function setOff(
   steps: readonly Step[],
 ): Changed {
   refuseWhileLocked(context, endpoint.projectId, endpoint.id);
-  meter(context, endpoint, at);
-  if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
-  endpoint.updatedAt = at;
-  return { endpoint, operations: schedule(context, { endpoint, at, pendingState }, steps) };
+  return { endpoint, operations: interrupt(context, { endpoint, at, pendingState }, steps) };
 }
 
 function refuseDisabled(endpoint: StoredEndpoint, doing: string): void {

@@ -1,8 +1,8 @@
 import { timestamp } from "../clock.ts";
-import { refuseWhileLocked } from "../computes/lock.ts";
+import { refuseWhileBusy, refuseWhileLocked } from "../computes/lock.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
-import { refusals, required } from "../refusal.ts";
+import { refusals, required, stored } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
@@ -87,7 +87,7 @@ export function changeBranch(
   if (after.isProtected && !before.isProtected) refuseProtectedBeyondLimit(context, project);
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
   context.store.branches.update(after, at);
-  return stored(context, after);
+  return storedBranch(context, after);
 }
 
 /** Makes a branch the default branch of its project. */
@@ -96,7 +96,7 @@ export function makeDefault(context: ServiceContext, branch: Branch, at: number)
   if (branch.expiresAt !== undefined)
     throw refusals.unprocessable("a branch that expires cannot be the default branch");
   context.store.branches.setDefault(branch, at);
-  return stored(context, branch);
+  return storedBranch(context, branch);
 }
 
 /** Deletes a branch with its computes; a `hard` deletion cannot be taken back. */
@@ -111,15 +111,13 @@ export function deleteBranch(
   if (context.store.branches.hasChildren(branch)) {
     throw refusals.unprocessable("a branch that has child branches cannot be deleted");
   }
-  if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileBusy(context, project.id);
   removeBranch(context, branch, { method: "user", hard }, at);
 }
 
 /** The branch as stored. */
-export function stored(context: ServiceContext, { id, projectId }: Branch): Branch {
-  const branch = context.store.branches.get(projectId, id);
-  if (!branch) throw new Error(`branch ${id} is not stored`);
-  return branch;
+export function storedBranch({ store }: ServiceContext, { id, projectId }: Branch): Branch {
+  return stored(`branch ${id}`, store.branches.get(projectId, id));
 }
 
 /** Refuses a name that another branch of the project has, also one that was deleted and can be recovered. */

@@ -1,5 +1,7 @@
+import { enqueue } from "../computes/chain.ts";
 import { newEndpoint } from "../computes/create.ts";
 import type { ServiceContext } from "../context.ts";
+import { stored } from "../refusal.ts";
 import type { Branch, NewBranch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { NewOperation, StoredOperation } from "../store/operations.ts";
@@ -24,8 +26,9 @@ export function insertBranch(
   endpoints: NewEndpoints,
   at: number,
 ): CreatedBranch {
+  const { store, backend } = context;
   const id = `br-${context.ids.name()}`;
-  context.store.branches.insert({
+  store.branches.insert({
     ...wanted,
     id,
     projectId: project.id,
@@ -33,52 +36,20 @@ export function insertBranch(
     currentState: "init",
     createdAt: at,
   });
-  const chain = new CreationChain(context, project.id, id, at);
-  chain.createBranch(wanted.parentId === undefined ? "create_timeline" : "create_branch");
+  const operations: StoredOperation[] = [];
+  const enqueued = (step: Pick<NewOperation, "action" | "effect" | "endpointId" | "durationMs">) => {
+    const of = { projectId: project.id, branchId: id, chain: operations[0]?.chain };
+    operations.push(enqueue(context, { ...of, ...step }, at));
+  };
+  const action = wanted.parentId === undefined ? "create_timeline" : "create_branch";
+  enqueued({ action, effect: "branch-ready", endpointId: undefined, durationMs: backend.createBranch(action) });
   const created = endpoints.map((endpoint) => {
     const made = newEndpoint(context, project, { ...endpoint, branch_id: id }, at);
     const started = { ...made, pendingState: "active" } as const;
-    context.store.endpoints.insert(started);
-    chain.start(started);
+    store.endpoints.insert(started);
+    const durationMs = backend.start(started, "first");
+    enqueued({ action: "start_compute", effect: "start", endpointId: started.id, durationMs });
     return started;
   });
-  const branch = context.store.branches.get(project.id, id);
-  if (!branch) throw new Error("the new branch was not stored");
-  return { branch, endpoints: created, operations: chain.operations };
-}
-
-/** The operations of a creation, each waiting for the previous one. */
-class CreationChain {
-  readonly operations: StoredOperation[] = [];
-  readonly #context: ServiceContext;
-  readonly #common: Pick<NewOperation, "projectId" | "branchId" | "createdAt">;
-
-  constructor(context: ServiceContext, projectId: string, branchId: string, at: number) {
-    this.#context = context;
-    this.#common = { projectId, branchId, createdAt: at };
-  }
-
-  createBranch(action: "create_branch" | "create_timeline"): void {
-    this.#add(action, "branch-ready", undefined, this.#context.backend.createBranch(action));
-  }
-
-  start(endpoint: StoredEndpoint): void {
-    this.#add("start_compute", "start", endpoint.id, this.#context.backend.start(endpoint, "first"));
-  }
-
-  #add(action: string, effect: NewOperation["effect"], endpointId: string | undefined, durationMs: number): void {
-    const first = this.operations.at(0);
-    const operation = this.#context.store.operations.insert({
-      ...this.#common,
-      id: this.#context.ids.uuid(),
-      endpointId,
-      chain: first?.chain,
-      action,
-      effect,
-      status: first ? "scheduling" : "running",
-      durationMs,
-      due: first ? undefined : this.#context.backend.endOf(this.#common.createdAt, durationMs),
-    });
-    this.operations.push(operation);
-  }
+  return { branch: stored(`branch ${id}`, store.branches.get(project.id, id)), endpoints: created, operations };
 }

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Ids } from "../ids.ts";
+import { stored } from "../refusal.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
 import type { Catalog } from "./catalog.ts";
@@ -56,9 +57,7 @@ export class ModelCatalog implements Catalog {
   createDatabase(branchId: string, wanted: { name: string; ownerName: string }, at: number): BranchDatabase {
     const { catalogs } = this.#context.store;
     catalogs.insertDatabase({ branchId, ...wanted, createdAt: at, updatedAt: at });
-    const made = catalogs.database(branchId, wanted.name);
-    if (!made) throw new Error("the new database was not stored");
-    return made;
+    return stored(`database ${wanted.name}`, catalogs.database(branchId, wanted.name));
   }
 
   changeDatabase(database: BranchDatabase, wanted: { name: string; ownerName: string }, at: number): BranchDatabase {

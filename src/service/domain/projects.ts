@@ -6,7 +6,7 @@ import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
 import { planOf } from "../projects/owner.ts";
 import { replicatesLogically } from "../projects/replication.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, stored } from "../refusal.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";
 import { ProjectDetails } from "../store/details.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -41,7 +41,7 @@ export function createProject(
     createdAt: at,
     updatedAt: at,
   });
-  const project = stored(context, id);
+  const project = stored(`project ${id}`, context.store.projects.get(id));
   const { name = "main", role_name, database_name, annotations = {} } = wanted.branch ?? {};
   refuseLong("annotations", annotations);
   const details = { init_source: "parent-data" as const, annotations };
@@ -97,7 +97,7 @@ export function changeProject(
   if (begins) refuseWhileLocked(context, project.id);
   context.store.projects.change(project.id, after, at);
   const operations = begins ? restartRunning(context, context.store.endpoints.list(project.id), at) : [];
-  return { project: stored(context, project.id), operations };
+  return { project: stored(`project ${project.id}`, context.store.projects.get(project.id)), operations };
 }
 
 /** Sizes beside `default_endpoint_settings` mean the same and take precedence. */
@@ -126,10 +126,4 @@ function checkUsual(
   const { pg_settings = {}, pgbouncer_settings } = usual;
   const settings = { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
   checkSettings(context, project, { type: "read_write", minCu: sizes.min, maxCu: sizes.max, settings });
-}
-
-function stored(context: ServiceContext, id: string): Project {
-  const project = context.store.projects.get(id);
-  if (!project) throw new Error(`project ${id} was not stored`);
-  return project;
 }

@@ -1,4 +1,6 @@
 import { timestamp } from "../clock.ts";
+import { enqueue } from "../computes/chain.ts";
+import { refuseWhileBusy } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
@@ -7,7 +9,7 @@ import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseBeyondLimit } from "./branch-limit.ts";
-import { refuseTaken, stored } from "./branches.ts";
+import { refuseTaken, storedBranch } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
@@ -28,7 +30,7 @@ export function restoreBranch(
   wanted: BranchRestore,
   at: number,
 ): { branch: Branch; operations: StoredOperation[] } {
-  const { branches, operations } = context.store;
+  const { branches } = context.store;
   refuseProtected(branch, "a protected branch cannot be restored");
   const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
   const source = required("source branch", branches.get(project.id, source_branch_id));
@@ -40,7 +42,7 @@ export function restoreBranch(
   checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "source_lsn" : "source_timestamp", point, at);
   refuseTaken(context, project, preserve_under_name);
   if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
-  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileBusy(context, project.id);
 
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
@@ -61,7 +63,7 @@ export function restoreBranch(
   const restarts = restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
   const own = restarts.length > 0 ? restarts : replaced(context, branch, at);
   if (own.length > 0) branches.setState(branch.id, "resetting", at);
-  return { branch: stored(context, branch), operations: [...(backup?.operations ?? []), ...own] };
+  return { branch: storedBranch(context, branch), operations: [...(backup?.operations ?? []), ...own] };
 }
 
 /**
@@ -69,22 +71,9 @@ export function restoreBranch(
  * not when a compute next wakes. The model has no data, and no operation for it.
  */
 function replaced(context: ServiceContext, { id: branchId, projectId }: Branch, at: number): StoredOperation[] {
-  const { backend, ids, store } = context;
-  if (!backend.address) return [];
-  const replacing = store.operations.insert({
-    id: ids.uuid(),
-    projectId,
-    branchId,
-    endpointId: undefined,
-    chain: undefined,
-    action: "create_branch",
-    effect: "branch-ready",
-    status: "running",
-    durationMs: 0,
-    due: backend.endOf(at, 0),
-    createdAt: at,
-  });
-  return [replacing];
+  if (!context.backend.address) return [];
+  const of = { projectId, branchId, endpointId: undefined, chain: undefined };
+  return [enqueue(context, { ...of, action: "create_branch", effect: "branch-ready", durationMs: 0 }, at)];
 }
 
 function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: readonly Branch[]): void {

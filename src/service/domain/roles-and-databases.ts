@@ -1,5 +1,5 @@
-import { type Step, schedule } from "../computes/chain.ts";
-import { meter } from "../computes/meter.ts";
+import { interrupt, type Step } from "../computes/chain.ts";
+import { refuseWhileBusy } from "../computes/lock.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
@@ -111,7 +111,7 @@ function refuseStranger({ context, branch }: Place, owner: string): void {
 }
 
 function refuseBusy({ context, project, branch }: Place): void {
-  if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileBusy(context, project.id);
   if (branch.currentState !== "ready") throw refusals.notReady("branch");
 }
 
@@ -125,11 +125,8 @@ function applied({ context, branch, at }: Place): StoredOperation[] {
   const apply: Step = { action: "apply_config", effect: "none" };
   const suspend: Step = { action: "suspend_compute", effect: "suspend" };
   const running = endpoint.currentState === "active";
-  meter(context, endpoint, at);
-  if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
-  endpoint.updatedAt = at;
   const pendingState = running ? "active" : "idle";
-  return schedule(context, { endpoint, at, pendingState }, running ? [apply] : [apply, suspend]);
+  return interrupt(context, { endpoint, at, pendingState }, running ? [apply] : [apply, suspend]);
 }
 
 function quoted(name: string): string {

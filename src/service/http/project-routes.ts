@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, covers, permissionFor, rightIn, visibleOwners } from "../accounts/caller.ts";
+import { refuseWhileBusy } from "../computes/lock.ts";
 import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
@@ -111,7 +112,7 @@ export const projectRoutes: readonly Route[] = [
       for (const branch of context.store.branches.list(project.id)) {
         refuseProtected(branch, "a project with a protected branch cannot be deleted");
       }
-      if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+      refuseWhileBusy(context, project.id);
       const body = { project: projectView(context, project, at) };
       context.store.keys.revokeScopedTo(project.id, at);
       context.store.deleteProject(project.id);
