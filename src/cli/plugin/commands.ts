@@ -3,7 +3,7 @@ import { BadFlag, type Command } from "../../command-line.ts";
 import { shownCondition } from "../../operator/objects/conditions-of.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
-import type { ComputePool } from "../../operator/resources/compute-pool.ts";
+import { type ComputePool, memberName } from "../../operator/resources/compute-pool.ts";
 import { isObserved } from "../../operator/resources/management-policy.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
@@ -153,8 +153,8 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
   });
 }
 
-function replicasAlone({ metadata: { name } }: ComputePool): string {
-  return `has replicas, and each of them is a Compute that waits for windows: name it, such as ${name}-0`;
+function replicasAlone(pool: ComputePool): string {
+  return `has replicas, and each of them is a Compute that waits for windows: name it, such as ${memberName(pool, 0)}`;
 }
 
 /** The operator would record a request as done, and send nothing for it. */

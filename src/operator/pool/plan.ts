@@ -1,7 +1,7 @@
 import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
-import { type ComputePool, computePoolKind, indexOf, owningPool } from "../resources/compute-pool.ts";
+import { type ComputePool, computePoolKind, indexOf, memberName, owningPool } from "../resources/compute-pool.ts";
 import { annotations, labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
@@ -43,10 +43,10 @@ export function planPool(
   const known = new Set(members.map(({ index }) => index));
   const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
   const named = missing.flatMap((index) => {
-    const compute = byName(`${pool.metadata.name}-${index}`);
+    const compute = byName(memberName(pool, index));
     return compute === undefined ? [] : [{ index, compute }];
   });
-  const ownedByOther = named.filter(({ compute }) => !wasMember(pool, compute));
+  const ownedByOther = named.find(({ compute }) => !wasMember(pool, compute));
   const current = members.filter(({ compute }) => !isBeingDeleted(compute));
   return {
     create: missing.filter((index) => !named.some((one) => one.index === index)),
@@ -59,7 +59,7 @@ export function planPool(
       current.filter(({ index }) => index < replicas),
     ),
     /** Reason why a replica cannot be created without action by the user. */
-    blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]?.index}`),
+    blocked: ownedByOther && conflict(ownedByOther.compute.metadata.name),
   };
 }
 

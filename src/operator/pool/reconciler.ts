@@ -8,7 +8,7 @@ import { conditionOf } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted, type KubeObject } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
-import { type ComputePool, computePoolKind } from "../resources/compute-pool.ts";
+import { type ComputePool, computePoolKind, memberName } from "../resources/compute-pool.ts";
 import { API_VERSION, annotations, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
@@ -218,6 +218,6 @@ export class PoolReconciler {
   }
 }
 
-function placeOf({ metadata: { namespace, name } }: ComputePool, index: number): Change["member"] {
-  return { namespace, name: `${name}-${index}` };
+function placeOf(pool: ComputePool, index: number): Change["member"] {
+  return { namespace: pool.metadata.namespace, name: memberName(pool, index) };
 }

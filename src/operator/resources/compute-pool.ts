@@ -60,6 +60,11 @@ export function maxUnavailableOf({ spec }: Pick<ComputePool, "spec">): number {
   return spec.maxUnavailable ?? 1;
 }
 
+/** The name of a member, such as `readers-2`. */
+export function memberName({ metadata }: Pick<ComputePool, "metadata">, index: number): string {
+  return `${metadata.name}-${index}`;
+}
+
 /** The number in the name of a member, such as 2 in `readers-2`; `undefined`: no member has this name. */
 export function indexIn(pool: string, name: string): number | undefined {
   const digits = name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : "";
