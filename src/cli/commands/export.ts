@@ -74,7 +74,7 @@ async function exportProject(
   for (const endpoint of answer.value.toSorted(inOrder)) {
     const exported = manifestOf(endpoint, names);
     if ("problem" in exported) notes.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
-    else documents.push(documentOf(endpoint, exported));
+    else documents.push(documentOf(exported.manifest, commentsOn(endpoint, exported)));
   }
   return { yaml: documents.join("---\n").trimEnd(), notes };
 }
@@ -98,18 +98,22 @@ async function exportBranches(
       notes.push(`branch ${id} (${name}) was made by an operator or by apply for a Branch, which declares it`);
       continue;
     }
-    const comment = `# Branch ${oneLine(name)}.\n`;
-    documents.push(comment + stringify(branchManifestOf(id, project, names), { compat: "yaml-1.1", lineWidth: 0 }));
+    documents.push(documentOf(branchManifestOf(id, project, names), [`Branch ${name}.`]));
   }
   return { documents, notes };
 }
 
-/** One document: a comment says what the compute is, and what of it a manifest cannot declare. */
-function documentOf(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
-  const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
-  const notes = leftOut.map((problem) => ` Left out, because a manifest cannot declare it: ${oneLine(problem)}`);
-  const comments = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].map((line) => `#${line}\n`);
-  return comments.join("") + stringify(manifest, { compat: "yaml-1.1", lineWidth: 0 });
+/** Lines about a compute: what it is, and what of it a manifest cannot declare. */
+function commentsOn({ type, branch_id }: Endpoint, { leftOut }: Exported): string[] {
+  const kind = type === "read_only" ? "Read replica" : "Primary";
+  const notes = leftOut.map((problem) => `Left out, because a manifest cannot declare it: ${problem}`);
+  return [`${kind} of branch ${branch_id}.`, ...notes];
+}
+
+/** One document, below its comments. Text of the service may have line breaks, which would end a comment. */
+function documentOf(manifest: object, comments: readonly string[]): string {
+  const lines = comments.map((text) => `# ${text.replaceAll(/\s+/g, " ")}\n`);
+  return lines.join("") + stringify(manifest, { compat: "yaml-1.1", lineWidth: 0 });
 }
 
 /** By branch, primaries first, then by id. */
@@ -119,11 +123,6 @@ function inOrder(a: Endpoint, b: Endpoint): number {
 
 function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
-}
-
-/** A problem may have line breaks, which would end the comment. */
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ");
 }
 
 /** Throws `CommandProblem` if the API server would refuse the name. */

@@ -1,21 +1,17 @@
 import { declaredSpec } from "../../operator/branch/owned-compute.ts";
-import { generationOf, placeOf } from "../../operator/objects/object.ts";
-import { sameJSON } from "../../operator/objects/record.ts";
+import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/objects/object.ts";
 import { memberSpec, membersOf, planPool, specOf } from "../../operator/pool/plan.ts";
 import { type Branch, branchKind, owningBranch } from "../../operator/resources/branch.ts";
 import { type Compute, computeKind } from "../../operator/resources/compute.ts";
-import type { ComputePool } from "../../operator/resources/compute-pool.ts";
+import { type ComputePool, memberName } from "../../operator/resources/compute-pool.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
 import { derivedBranchUID, derivedUID } from "./derived-uid.ts";
 import type { Declared, Manifests } from "./manifests.ts";
+import { asDeleted, withSpec, withUID } from "./stored.ts";
 
 /** All Branches of the manifests, each with a uid. */
 export function declaredBranches({ branches }: Manifests, fleet: string | undefined): Declared<Branch>[] {
-  return branches.map(({ object, where }) => {
-    const { name, namespace = "", uid } = object.metadata;
-    const known = uid === "" ? derivedBranchUID(fleet, namespace, name) : uid;
-    return { object: { ...object, metadata: { ...object.metadata, uid: known } }, where };
-  });
+  return branches.map((declared) => identified(declared, (...place) => derivedBranchUID(fleet, ...place)));
 }
 
 /**
@@ -31,7 +27,9 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
   poolOf: ReadonlyMap<string, ComputePool>;
   problems: string[];
 } {
-  const all = new Map(computes.map((declared) => [placeOf(declared.object.metadata), identified(declared)]));
+  const all = new Map(
+    computes.map((declared) => [placeOf(declared.object.metadata), identified(declared, derivedUID)]),
+  );
   const problems: string[] = [];
   const poolOf = new Map<string, ComputePool>();
   for (const { object: pool, where } of pools) {
@@ -42,40 +40,35 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
     const plan = planPool(pool, members, (member) => all.get(placeOf({ namespace, name: member }))?.object);
     if (plan.blocked !== undefined) problems.push(`${where}: ${label}: ${plan.blocked}`);
     for (const index of plan.create) {
-      const made = identified({ object: memberOf(pool, index), where });
+      const member = neverStored({ namespace, name: memberName(pool, index) }, memberSpec(pool, index));
+      const made = identified({ object: member, where }, derivedUID);
       poolOf.set(made.object.metadata.uid, pool);
       all.set(placeOf(made.object.metadata), made);
     }
     for (const member of plan.update) {
-      const { compute } = member;
-      const generation = generationOf(compute) + 1;
-      const object = { ...compute, metadata: { ...compute.metadata, generation }, spec: specOf(pool, member) };
+      const object = withSpec(member.compute, specOf(pool, member));
       all.set(placeOf(object.metadata), { object, where });
     }
     for (const { compute } of members) poolOf.set(compute.metadata.uid, pool);
-    for (const { compute } of plan.remove) {
-      const deletionTimestamp = compute.metadata.creationTimestamp ?? "";
-      all.set(placeOf(compute.metadata), {
-        object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } },
-        where,
-      });
-    }
+    for (const { compute } of plan.remove) all.set(placeOf(compute.metadata), { object: asDeleted(compute), where });
   }
   for (const { object: branch, where } of branches) {
     const place = placeOf(branch.metadata);
     const owned = ownedBy(branch, all.get(place)?.object);
-    if (owned !== undefined) all.set(place, identified({ object: owned, where }));
+    if (owned !== undefined) all.set(place, identified({ object: owned, where }, derivedUID));
   }
   const sorted = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return { computes: sorted.map(([, declared]) => declared), poolOf, problems };
 }
 
 /** With a uid: its own if it stands in a cluster, else one derived from its name. */
-function identified(declared: Declared<Compute>): Declared<Compute> {
+function identified<T extends KubeObject>(
+  declared: Declared<T>,
+  derived: (namespace: string, name: string) => string,
+): Declared<T> {
   const { object } = declared;
   const { name, namespace = "", uid } = object.metadata;
-  if (uid !== "") return declared;
-  return { ...declared, object: { ...object, metadata: { ...object.metadata, uid: derivedUID(namespace, name) } } };
+  return uid === "" ? { ...declared, object: withUID(object, derived(namespace, name)) } : declared;
 }
 
 /** The Compute of a Branch as it is to be; `undefined`: it has none, or somebody else has the name. */
@@ -86,25 +79,15 @@ function ownedBy(branch: Branch, standing: Compute | undefined): Compute | undef
   if (standing === undefined) {
     if (spec === undefined) return undefined;
     const ownerReferences = [{ apiVersion: API_VERSION, kind: branchKind.kind, name, uid, controller: true }];
-    const metadata = { name, namespace, uid: "", resourceVersion: "", ownerReferences };
-    return { apiVersion: API_VERSION, kind: computeKind.kind, metadata, spec, status: {} };
+    return neverStored({ name, namespace, ownerReferences }, spec);
   }
-  const { metadata } = standing;
-  if (spec === undefined) {
-    const deletionTimestamp = metadata.deletionTimestamp ?? metadata.creationTimestamp ?? "";
-    return { ...standing, metadata: { ...metadata, deletionTimestamp } };
-  }
-  if (sameJSON(spec, standing.spec)) return standing;
-  return { ...standing, metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 }, spec };
+  return spec === undefined ? asDeleted(standing) : withSpec(standing, spec);
 }
 
-function memberOf(pool: ComputePool, index: number): Compute {
-  const { name, namespace } = pool.metadata;
-  return {
-    apiVersion: API_VERSION,
-    kind: "Compute",
-    metadata: { name: `${name}-${index}`, namespace, uid: "", resourceVersion: "" },
-    spec: memberSpec(pool, index),
-    status: {},
-  };
+function neverStored(
+  identity: Pick<ObjectMeta, "name" | "namespace" | "ownerReferences">,
+  spec: Compute["spec"],
+): Compute {
+  const metadata = { ...identity, uid: "", resourceVersion: "" };
+  return { apiVersion: API_VERSION, kind: computeKind.kind, metadata, spec, status: {} };
 }

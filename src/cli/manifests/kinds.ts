@@ -1,3 +1,4 @@
+import { namesOf } from "../../api/table.ts";
 import { branchKind, branchSpec, parseBranch } from "../../operator/resources/branch.ts";
 import {
   clusterServiceConnectionKind,
@@ -32,10 +33,4 @@ export const kinds = {
 
 export type OurKind = keyof typeof kinds;
 
-export const ourKinds: readonly OurKind[] = [
-  "Compute",
-  "ComputePool",
-  "Branch",
-  "ServiceConnection",
-  "ClusterServiceConnection",
-];
+export const ourKinds: readonly OurKind[] = namesOf(kinds);

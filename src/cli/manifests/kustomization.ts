@@ -1,11 +1,6 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Programs } from "../commands/programs.ts";
 import type { ManifestText } from "./documents.ts";
-
-/** The names that kustomize looks for. */
-const fileNames: readonly string[] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /** Programs that build a kustomization, the first that is there counts: kubectl may hold an older kustomize. */
 const builders = [
@@ -36,12 +31,4 @@ export function unbuilt(directories: readonly string[]): string | undefined {
   if (first === undefined) return undefined;
   const holds = directories.length === 1 ? "holds a kustomization" : "hold kustomizations";
   return `${directories.join(", ")} ${holds}, and -f reads the files without building it: -k ${first} plans what it makes`;
-}
-
-/** The uppermost directories of this tree that hold a kustomization; hidden ones are skipped. */
-export function kustomizationsBelow(directory: string): string[] {
-  const entries = readdirSync(directory, { withFileTypes: true }).filter(({ name }) => !name.startsWith("."));
-  if (entries.some(({ name }) => fileNames.includes(name))) return [directory];
-  const below = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name));
-  return below.toSorted().flatMap(kustomizationsBelow);
 }

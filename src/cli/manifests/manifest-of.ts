@@ -14,9 +14,16 @@ export interface ExportNames {
   observe?: boolean;
 }
 
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: object;
+  spec: object;
+}
+
 /** A manifest, and the fields of the endpoint that it cannot declare. */
 export interface Exported {
-  manifest: { apiVersion: string; kind: string; metadata: object; spec: object };
+  manifest: Manifest;
   leftOut: readonly string[];
 }
 
@@ -32,60 +39,51 @@ export interface Undeclarable {
 export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | Undeclarable {
   const kept: Record<string, unknown> = {};
   const leftOut: string[] = [];
-  const bare = manifest(endpoint, names, {});
+  const bare = computeManifest(endpoint, names, {});
   const read = parseCompute(bare);
   if (!read.ok) return { problem: read.problem };
   for (const [field, value] of Object.entries(declaredBy(endpoint))) {
     if (isDeprecated({ field })) continue;
-    const fits = parseCompute(manifest(endpoint, names, { [field]: value }));
+    const fits = parseCompute(computeManifest(endpoint, names, { [field]: value }));
     if (fits.ok) kept[field] = value;
     else leftOut.push(fits.problem);
   }
-  return { manifest: manifest(endpoint, names, kept), leftOut };
+  return { manifest: computeManifest(endpoint, names, kept), leftOut };
 }
 
 /** The Branch that adopts a branch as it is: it is never given an end, reset, renamed or deleted. */
-export function branchManifestOf(id: string, projectID: string, names: ExportNames): object {
-  const { namespace, connection } = names;
+export function branchManifestOf(id: string, projectID: string, names: ExportNames): Manifest {
+  return manifest("Branch", id, projectID, names, { adopt: { branchID: id }, expiry: { never: true } });
+}
+
+function computeManifest(endpoint: Endpoint, names: ExportNames, fields: object): Manifest {
+  const { id, project_id, branch_id: branchID, type } = endpoint;
+  return manifest("Compute", id, project_id, names, { branchID, type, ...fields, adopt: { endpointID: id } });
+}
+
+/**
+ * The manifest of an object that adopts what has this id. By its policies that stays when the manifest goes, and with
+ * `--observe` it is not written to either.
+ */
+function manifest(
+  kind: "Branch" | "Compute",
+  id: string,
+  projectID: string | undefined,
+  { namespace, connection, observe = false }: ExportNames,
+  fields: object,
+): Manifest {
+  // An id is a valid name of a Kubernetes object, except for hyphens at its end.
+  const name = id.endsWith("-") ? `${id}0` : id;
   return {
     apiVersion: API_VERSION,
-    kind: "Branch",
-    metadata: { name: nameOf(id), ...(namespace === undefined ? {} : { namespace }) },
+    kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
     spec: {
       connectionRef: { name: connection },
       projectID,
-      adopt: { branchID: id },
-      expiry: { never: true },
-      ...policies(names),
-    },
-  };
-}
-
-function manifest(endpoint: Endpoint, names: ExportNames, fields: object): Exported["manifest"] {
-  const { namespace, connection } = names;
-  const { id, project_id, branch_id, type } = endpoint;
-  return {
-    apiVersion: API_VERSION,
-    kind: "Compute",
-    metadata: { name: nameOf(id), ...(namespace === undefined ? {} : { namespace }) },
-    spec: {
-      connectionRef: { name: connection },
-      projectID: project_id,
-      branchID: branch_id,
-      type,
       ...fields,
-      adopt: { endpointID: id },
-      ...policies(names),
+      deletionPolicy: "Retain",
+      ...(observe ? { managementPolicy: "Observe" } : {}),
     },
   };
-}
-
-/** Policies by which what exists stays when its manifest goes; with `--observe` it is not written to either. */
-function policies({ observe = false }: ExportNames): object {
-  return { deletionPolicy: "Retain", ...(observe ? { managementPolicy: "Observe" } : {}) };
-}
-
-/** An endpoint's id is a valid name of a Kubernetes object, except for hyphens at its end. */
-function nameOf(id: string): string {
-  return id.endsWith("-") ? `${id}0` : id;
 }

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { lastApplied } from "../../operator/kube/objects.ts";
-import { generationOf, placeOf } from "../../operator/objects/object.ts";
+import { placeOf } from "../../operator/objects/object.ts";
 import { type Branch, owningBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ComputePool, owningPool } from "../../operator/resources/compute-pool.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 import { inCluster, type Running } from "./running.ts";
+import { withSpec } from "./stored.ts";
 
 /**
  * The manifests as they would be stored in the cluster that runs them: what they declare, with identity, links and
@@ -108,16 +109,11 @@ function declaredInCluster<T>(object: T): Declared<T> {
   return { object, where: inCluster };
 }
 
-/** A declared object over the one that stands: a changed spec raises the generation, as the API server does. */
+/** A declared object over the one that stands. */
 function stored<T extends Branch | Compute | ComputePool>(declared: Declared<T>, before: T): Declared<T> {
-  const { spec, metadata } = declared.object;
-  const annotations = { ...before.metadata.annotations, ...metadata.annotations };
-  const generation = generationOf(before) + (isDeepStrictEqual(spec, before.spec) ? 0 : 1);
-  return {
-    ...declared,
-    before,
-    object: { ...before, spec, metadata: { ...before.metadata, annotations, generation } },
-  };
+  const changed: T = withSpec(before, declared.object.spec);
+  const annotations = { ...before.metadata.annotations, ...declared.object.metadata.annotations };
+  return { ...declared, before, object: { ...changed, metadata: { ...changed.metadata, annotations } } };
 }
 
 /** A line for each of these fields that the manifest changes: the API server refuses that. */

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Programs } from "../commands/programs.ts";
 import type { ManifestText } from "./documents.ts";
-import { built, kustomizationsBelow } from "./kustomization.ts";
+import { built } from "./kustomization.ts";
 
 /** The manifests that `-f` and `-k` name. */
 export interface ManifestTexts {
@@ -47,16 +47,30 @@ function readPath(path: string): ManifestText[] {
   }
 }
 
-/** The YAML and JSON files of a directory and its subdirectories; hidden ones are skipped. */
+/** The YAML and JSON files of a directory and its subdirectories. */
 function manifestsBelow(directory: string): string[] {
+  return entriesOf(directory).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return manifestsBelow(path);
+    return /\.(ya?ml|json)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+/** The names that kustomize looks for. */
+const fileNames: readonly string[] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/** The uppermost directories of this tree that hold a kustomization. */
+function kustomizationsBelow(directory: string): string[] {
+  const entries = entriesOf(directory);
+  if (entries.some(({ name }) => fileNames.includes(name))) return [directory];
+  const below = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name));
+  return below.flatMap(kustomizationsBelow);
+}
+
+/** By name; hidden ones are skipped. */
+function entriesOf(directory: string): Dirent[] {
   const entries = readdirSync(directory, { withFileTypes: true }).filter(({ name }) => !name.startsWith("."));
-  return entries
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = join(directory, entry.name);
-      if (entry.isDirectory()) return manifestsBelow(path);
-      return /\.(ya?ml|json)$/.test(entry.name) ? [path] : [];
-    });
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 async function textOf(stdin: Readable): Promise<string> {

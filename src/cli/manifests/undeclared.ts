@@ -5,6 +5,7 @@ import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { type OurKind, ourKinds } from "./kinds.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 import { inCluster, type Running } from "./running.ts";
+import { asDeleted } from "./stored.ts";
 
 // Objects that leave the manifests are deleted by whatever applies these: Flux and Argo CD, with `prune: true`, delete
 // what they labelled as theirs, and kubectl apply --prune what its selector names.
@@ -95,10 +96,7 @@ export function prunedWith(undeclared: readonly Undeclared[], { computes }: Runn
   );
   const isLeaving = ({ metadata }: Compute) =>
     uids.has(metadata.uid) || metadata.ownerReferences?.some(({ uid }) => uids.has(uid));
-  return computes.filter(isLeaving).map((compute) => {
-    const { deletionTimestamp = compute.metadata.creationTimestamp ?? "" } = compute.metadata;
-    return { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where: inCluster };
-  });
+  return computes.filter(isLeaving).map((compute) => ({ object: asDeleted(compute), where: inCluster }));
 }
 
 const instanceLabel = "app.kubernetes.io/instance";

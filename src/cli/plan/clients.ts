@@ -1,3 +1,4 @@
+import { placeOf } from "../../operator/objects/object.ts";
 import { ServiceTime } from "../../operator/project/service-time.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import { defaultRequestBudget } from "../../operator/resources/service-connection.ts";
@@ -14,6 +15,8 @@ interface ClientOptions {
 
 /** The client of an account, and the clock of the service that its answers show. */
 export interface Reached {
+  /** Names base URL, key and certificate authority. */
+  id: string;
   client: ServiceClient;
   time: ServiceTime;
 }
@@ -33,17 +36,16 @@ export class Clients {
   of(account: Account, connection?: Connection): Reached {
     const { transport, clock } = this.#options;
     const fingerprint = accountFingerprint(account);
-    const { namespace = "", name = "" } = connection?.metadata ?? {};
     const limits = connection?.spec.requestBudget ?? defaultRequestBudget;
-    const budget = this.#budgets.join(fingerprint, `${namespace}/${name}`, limits);
-    const reachedBy = `${fingerprint} ${account.caBundle ?? ""}`;
-    const known = this.#clients.get(reachedBy);
+    const budget = this.#budgets.join(fingerprint, placeOf(connection?.metadata ?? { name: "" }), limits);
+    const id = `${fingerprint} ${account.caBundle ?? ""}`;
+    const known = this.#clients.get(id);
     if (known !== undefined) return known;
     const time = new ServiceTime(clock);
     const onDate = (dateMs: number, tookMs: number) => void time.shown(dateMs, tookMs);
     const client = new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {}, onDate });
-    const reached = { client, time };
-    this.#clients.set(reachedBy, reached);
+    const reached = { id, client, time };
+    this.#clients.set(id, reached);
     return reached;
   }
 }

@@ -4,6 +4,7 @@ import { type EndpointIndex, type Ownership, recordedID } from "../../operator/c
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type Fleet, keyOf, signatureIn } from "../../operator/resources/signature.ts";
 import { derivedBranchUID, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
+import { withUID } from "../manifests/stored.ts";
 import type { CommandScope } from "./scope.ts";
 import type { Tracked, TrackedBranch } from "./tracked.ts";
 
@@ -15,9 +16,9 @@ export function asPlanned<Object extends Compute | TrackedBranch["object"]>(
   object: Object,
   scope: CommandScope,
 ): Object {
-  const { metadata } = object;
-  const isNew = scope.cluster && !scope.writes && isDerivedUID(metadata.uid);
-  return isNew ? { ...object, metadata: { ...metadata, uid: uidToBe(metadata.uid) } } : object;
+  const { uid } = object.metadata;
+  const isNew = scope.cluster && !scope.writes && isDerivedUID(uid);
+  return isNew ? withUID(object, uidToBe(uid)) : object;
 }
 
 /** The uid under which the service knows an object. The objects of a cluster that was read have their uids. */

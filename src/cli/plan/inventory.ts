@@ -11,9 +11,10 @@ import type { Connection } from "../../operator/resources/cluster-service-connec
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
-import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
+import type { Account } from "../../operator/service-client/account.ts";
 import type { Failure } from "../../operator/service-client/answer.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
+import { withUID } from "../manifests/stored.ts";
 import { Clients } from "./clients.ts";
 import { asPlanned, knownUID } from "./identity.ts";
 import { listBranches } from "./list-branches.ts";
@@ -176,24 +177,23 @@ export class Inventory {
     const uid = knownUID(tracked, this.scope);
     if (uid === metadata.uid) return;
     if (tracked.kind === "Branch") {
-      tracked.object = { ...tracked.object, metadata: { ...metadata, uid } };
+      tracked.object = withUID(tracked.object, uid);
       return;
     }
     this.#claims.delete(metadata.uid);
     this.#projectOf.delete(metadata.uid);
     this.#projectOf.set(uid, tracked.project);
-    this.update(tracked, { ...tracked.object, metadata: { ...metadata, uid } });
+    this.update(tracked, withUID(tracked.object, uid));
   }
 
   /** The project of an object, as its account and connection reach it. */
   #reached(user: ConnectionUser, { account, connection }: Reach): Project {
     this.#baseURLs.set(placeOf(connectionKeyOf(user)), account.baseURL);
     const { projectID } = user.spec;
-    const reachedBy = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
-    const id = `${projectID} ${reachedBy} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
+    const { client, time, id: reachedBy } = this.#clients.of(account, connection);
+    const id = `${projectID} ${reachedBy} ${placeOf(connection?.metadata ?? { name: "" })}`;
     const known = this.#projects.get(id);
     if (known !== undefined) return known;
-    const { client, time } = this.#clients.of(account, connection);
     const project: Project = {
       id: projectID,
       client,
