@@ -99,9 +99,13 @@ const effects = [
   /^(Date|Math|AbortSignal)$/,
 ];
 
-/** The network adapter holds p-retry, which has timers of its own: nothing there can be driven anyway. */
+/**
+ * What can be driven by no port: the network adapter holds p-retry, which has timers of its own, and a socket reads in
+ * the turns of Node's loop.
+ */
 const excepted: Readonly<Record<string, string>> = {
   "src/operator/service-client/http-transport.ts": "AbortSignal.timeout",
+  "src/service/postgres/sql-client.ts": "setImmediate(…)",
 };
 
 /** Imports against the direction of the layers, or of a package by who may not know it. */

@@ -63,6 +63,27 @@ it.each([
   await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
 });
 
+it("reads two pieces of a long answer at most in a turn of the loop", async () => {
+  const row = message("D", "\0\x01\0\0\0\x011");
+  const count = 100_000;
+  const client = await loggingIn(welcome, Buffer.concat([Buffer.concat(Array(count).fill(row)), message("Z", "I")]));
+  client.limitAnswers(Number.POSITIVE_INFINITY);
+  const turns = [0];
+  let isReading = true;
+  const turn = () => {
+    turns.push(0);
+    if (isReading) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await client.execute("SELECT 1", [], () => {
+    turns[turns.length - 1] = (turns.at(-1) ?? 0) + 1;
+    return undefined;
+  });
+  isReading = false;
+  expect(turns.reduce((sum, rows) => sum + rows)).toBe(count);
+  expect(Math.max(...turns)).toBeLessThanOrEqual(Math.ceil((2 * 65_536) / row.length));
+});
+
 it("reads any number of short messages that a statement has no number of", async () => {
   const statuses = Array.from({ length: 2000 }, () => message("S", "a\0b\0"));
   const answer = Buffer.concat([...statuses, message("Z", "I")]);
