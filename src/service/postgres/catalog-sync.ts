@@ -10,8 +10,8 @@ import {
   type Session,
   serverVersion,
 } from "./privileged-role.ts";
+import { identifier, literal } from "./quoting.ts";
 import { scramVerifier } from "./scram.ts";
-import { identifier, literal } from "./sql-client.ts";
 
 const CatalogRole = z.object({
   name: z.string(),

@@ -1,5 +1,5 @@
 import type { Session } from "./privileged-role.ts";
-import { identifier } from "./sql-client.ts";
+import { identifier } from "./quoting.ts";
 
 /**
  * Keeps clients from naming a file as the output plugin of a replication slot: a server would load any file of the

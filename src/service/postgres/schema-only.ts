@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { checkpointOf } from "./backup.ts";
 import { isSegment, placeAt, placeOf } from "./history/segments.ts";
 import type { OwnServer } from "./own-server.ts";
+import { identifier } from "./quoting.ts";
 import { makeNamesReadable } from "./readable-names.ts";
 import { scramVerifier } from "./scram.ts";
-import { identifier, type SqlClient } from "./sql-client.ts";
+import { type SqlClient } from "./sql-client.ts";
 
 /** A role for one copy: it has the rights of the clients' roles there, and is no superuser. */
 interface Copier {

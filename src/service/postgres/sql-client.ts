@@ -13,6 +13,7 @@ import type {
 import { Parser } from "pg-protocol/dist/parser.js";
 import { messageOf, ServerFailed } from "./failure.ts";
 import { Rejection } from "./proxy/rejection.ts";
+import { identifier } from "./quoting.ts";
 import { ScramLogin } from "./scram.ts";
 
 export interface Login {
@@ -45,7 +46,7 @@ export interface StatementResult {
 /** The longest message of a server that is read, in bytes: its text must be a string, and these have a longest. */
 const longestMessage = 256 * 1024 ** 2;
 
-/** The length of a piece that is followed by more, in bytes: Node reads no longer ones. */
+/** The longest piece that Node reads, in bytes. It reads 32 in one turn of the loop: 80 ms of short rows. */
 const pieceLength = 65_536;
 
 /** The receiver of an answer's rows, in place of the result; answers a reason to take no more. */
@@ -96,7 +97,9 @@ export class SqlClient {
     socket.once("close", () => client.#end(new ServerFailed("the server closed the connection")));
     socket.on("data", (chunk: Buffer) => {
       client.#read(chunk, scram);
-      if (chunk.length >= pieceLength) client.#giveWay();
+      if (chunk.length < pieceLength) return;
+      socket.pause();
+      setImmediate(() => socket.resume());
     });
     const why = `database ${identifier(database)} takes no session: a client may hold a lock on it`;
     late?.addEventListener("abort", () => client.#end(new ServerFailed(why)));
@@ -146,6 +149,11 @@ export class SqlClient {
     socket.end(serialize.cancel(key.processID, key.secretKey));
   }
 
+  /** Gives up what runs: whatever the server says to it, the caller is told this reason. */
+  giveUp(reason: string): void {
+    this.#stop(new ServerFailed(reason));
+  }
+
   close(): void {
     this.#socket.end(serialize.end());
   }
@@ -170,12 +178,6 @@ export class SqlClient {
       for (const message of messages) this.#socket.write(message);
       this.#socket.uncork();
     });
-  }
-
-  /** Reads on in the next turn of the loop: Node reads 32 pieces in one, which are 80 ms of short rows. */
-  #giveWay(): void {
-    this.#socket.pause();
-    setImmediate(() => this.#socket.resume());
   }
 
   /** Reads what the server says: a client may have chosen it, so it ends no more than this connection. */
@@ -251,7 +253,7 @@ export class SqlClient {
 
   #stop(reason: Error): void {
     this.#answered.rows = [];
-    this.#error = reason;
+    this.#error ??= reason;
     this.cancel();
   }
 
@@ -292,12 +294,4 @@ function isComplete(message: BackendMessage): message is CommandCompleteMessage 
 
 function isError(message: BackendMessage): message is DatabaseError {
   return message.name === "error";
-}
-
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-export function literal(text: string): string {
-  return ` E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }

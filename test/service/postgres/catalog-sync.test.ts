@@ -5,7 +5,7 @@ import {
   syncCatalog,
   unknownId,
 } from "../../../src/service/postgres/catalog-sync.ts";
-import { literal } from "../../../src/service/postgres/sql-client.ts";
+import { literal } from "../../../src/service/postgres/quoting.ts";
 
 const roles = [{ name: "app", login: true, passwordSource: "first" }];
 const databases = [{ id: 1, name: "stock", ownerName: "app" }];

@@ -148,6 +148,22 @@ describe("a statement that takes too long", () => {
     await expect.poll(clients).toBe(0);
   });
 
+  it("the person is told so where the server says first that it ended the session", async () => {
+    const held = Promise.withResolvers<Answer>();
+    answers = () => held.promise;
+    const running = refusal(run());
+    const { answer } = fakes.machine;
+    fakes.machine.answer = async (statement) => {
+      if (!statement.sql.includes("pg_terminate_backend")) return answer(statement);
+      held.resolve(new Error("terminating connection due to administrator command"));
+      await running;
+      return [["t"]];
+    };
+    await fakes.until(() => asked.length === 2);
+    fakes.clock.advance(12 * second);
+    expect(String(await running)).toContain("the statement took too long");
+  });
+
   it("a person who leaves has the statement cancelled", async () => {
     const leaving = new AbortController();
     const running = waiting({ gone: leaving.signal });

@@ -85,8 +85,10 @@ export class Queries implements QueryAccess {
 /** Ends a statement that goes on after its limit: it can catch a time limit's error, but not the end of its process. */
 function end(client: SqlClient, admission: Admission): void {
   const { processId } = client;
+  const reason = "the statement took too long";
+  client.giveUp(reason);
   const done = processId === undefined ? undefined : admission.end(processId).catch(() => {});
-  void Promise.resolve(done).then(() => client.destroy("the statement took too long"));
+  void Promise.resolve(done).then(() => client.destroy(reason));
 }
 
 function shown({ fields, rows, tag }: StatementResult): QueryAnswer {
