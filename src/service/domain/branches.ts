@@ -1,4 +1,3 @@
-import { timestamp } from "../clock.ts";
 import { refuseWhileBusy, refuseWhileLocked } from "../computes/lock.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
@@ -9,7 +8,7 @@ import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } 
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { refuseExpiringParent, refuseExpiry, ttlSeconds } from "./expiry.ts";
 import { checkPast } from "./history.ts";
-import { pointOf } from "./history-point.ts";
+import { beginningOf, pointOf } from "./history-point.ts";
 import { refuseProtected } from "./protection.ts";
 import { removeBranch } from "./recovery.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
@@ -28,11 +27,9 @@ export function createBranch(
     parent_id === undefined ? branches.default(project.id) : branches.get(project.id, parent_id),
   );
   refuseTaken(context, project, name);
-  if (parent_lsn !== undefined && parent_timestamp !== undefined) {
-    throw refusals.invalid("a branch begins at parent_lsn or at parent_timestamp, not at both");
-  }
-  const point = pointOf({ time: parent_timestamp, lsn: parent_lsn });
-  checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "parent_lsn" : "parent_timestamp", point, at);
+  const asked = { lsn: parent_lsn, timestamp: parent_timestamp };
+  const point = pointOf(asked, "a branch begins at parent_lsn or at parent_timestamp, not at both");
+  checkPast(context, { project, branch: source }, "parent", point, at);
   if (init_source !== "schema-only") refuseExpiringParent(source);
   const isProtected = wanted.branch?.protected ?? false;
   const expiresAt = wanted.branch?.expires_at;
@@ -47,8 +44,7 @@ export function createBranch(
   const details = {
     init_source,
     annotations: wanted.annotation_value ?? {},
-    ...(parent_lsn !== undefined && { parent_lsn }),
-    ...(parent_timestamp !== undefined && { parent_timestamp: timestamp(parent_timestamp) }),
+    ...beginningOf(point),
     ...(expiresAt !== undefined && { ttl_interval_seconds: ttlSeconds(expiresAt, at) }),
   };
   // A schema-only branch is a root branch: it only starts with the other one's schema.

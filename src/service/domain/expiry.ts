@@ -5,13 +5,15 @@ import type { Branch } from "../store/branches.ts";
 /** Longest lifetime of a branch from now, in milliseconds: 30 days. */
 const longestMs = 30 * 86_400_000;
 
+/** A time in ISO 8601 with a time zone; parsed to milliseconds since the epoch. */
+export const Time = z.iso
+  .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
+  .transform((value) => Date.parse(value));
+
 /**
  * The time at which a branch ends, in whole seconds: a fraction, as clients written in JavaScript send one, is dropped.
- * Parsed to milliseconds since the epoch.
  */
-export const ExpiresAt = z.iso
-  .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
-  .transform((value) => Math.floor(Date.parse(value) / 1000) * 1000);
+export const ExpiresAt = Time.transform((ms) => Math.floor(ms / 1000) * 1000);
 
 /** Refuses a new end of a branch: one that has passed or lies too far ahead, and any for a branch that must stay. */
 export function refuseExpiry(

@@ -7,17 +7,18 @@ import type { Project } from "../store/projects.ts";
 import { type HistoryPoint, positionOf } from "./history-point.ts";
 
 /**
- * Refuses a point outside the history of a project's branches, and of the branch where servers keep it. `name` is that
- * of the field. A point after the end of the log fails when the data is made.
+ * Refuses a point outside the history of a project's branches, and of the branch where servers keep it. `field` begins
+ * the name of the field. A point after the end of the log fails when the data is made.
  */
 export function checkPast(
   context: ServiceContext,
   { project, branch }: { project: Project; branch: Branch },
-  name: string,
+  field: "parent" | "source",
   point: HistoryPoint | undefined,
   at: number,
 ): void {
   if (point === undefined) return;
+  const name = `${field}_${point.kind === "lsn" ? "lsn" : "timestamp"}`;
   const retention = project.details.history_retention_seconds;
   if (point.kind === "time") {
     if (point.at > at) throw refusals.invalid(`${name} must not lie in the future`);

@@ -3,7 +3,7 @@ import { EndpointCreate, EndpointPatch } from "../../api/endpoint.ts";
 import { Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { ComputeSettings, DefaultEndpointSettings, initSources, keptOnly, ProjectDetails } from "../store/details.ts";
-import { ExpiresAt } from "./expiry.ts";
+import { ExpiresAt, Time } from "./expiry.ts";
 
 /**
  * The fields that the service uses from the bodies that change projects, branches and computes. Other fields of the
@@ -101,11 +101,6 @@ export type NewProject = z.infer<typeof ProjectCreateBody>["project"];
 /** The body of `PATCH /projects/{id}`. */
 export const ProjectPatchBody = z.object({ project: z.object(projectFields) });
 export type ChangedProject = z.infer<typeof ProjectPatchBody>["project"];
-
-/** A time in ISO 8601 with a time zone; parsed to milliseconds since the epoch. */
-export const Time = z.iso
-  .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
-  .transform((value) => Date.parse(value));
 
 /** A position in the write-ahead log. */
 export const Lsn = z

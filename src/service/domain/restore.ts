@@ -13,7 +13,7 @@ import { refuseTaken, storedBranch } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
-import { pointOf } from "./history-point.ts";
+import { beginningOf, pointOf } from "./history-point.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
@@ -37,9 +37,10 @@ export function restoreBranch(
   const itself = source.id === branch.id;
   if (!itself) refuseExpiringParent(source);
   const children = branches.childrenOf(branch);
-  refuseIncomplete(wanted, branch, children);
-  const point = pointOf({ time: source_timestamp, lsn: source_lsn });
-  checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "source_lsn" : "source_timestamp", point, at);
+  const asked = { lsn: source_lsn, timestamp: source_timestamp };
+  const point = pointOf(asked, "a branch is restored to source_lsn or to source_timestamp, not to both");
+  refuseIncomplete({ itself, point, preserve_under_name }, children);
+  checkPast(context, { project, branch: source }, "source", point, at);
   refuseTaken(context, project, preserve_under_name);
   if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
   refuseWhileBusy(context, project.id);
@@ -54,8 +55,7 @@ export function restoreBranch(
   const details = {
     ...others,
     last_reset_at: timestamp(at),
-    ...(source_lsn !== undefined && { parent_lsn: source_lsn }),
-    ...(source_timestamp !== undefined && { parent_timestamp: timestamp(source_timestamp) }),
+    ...beginningOf(point),
   };
   const parentId = itself ? backup?.branch.id : source.id;
   const expiresAt = source.id === branch.parentId ? expiryAfterReset(branch, at) : branch.expiresAt;
@@ -76,13 +76,11 @@ function replaced(context: ServiceContext, { id: branchId, projectId }: Branch, 
   return [enqueue(context, { ...of, action: "create_branch", effect: "branch-ready", durationMs: 0 }, at)];
 }
 
-function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: readonly Branch[]): void {
-  const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
-  if (source_lsn !== undefined && source_timestamp !== undefined) {
-    throw refusals.invalid("a branch is restored to source_lsn or to source_timestamp, not to both");
-  }
-  const itself = source_branch_id === branch.id;
-  if (itself && source_lsn === undefined && source_timestamp === undefined) {
+function refuseIncomplete(
+  { itself, point, preserve_under_name }: { itself: boolean; point: unknown; preserve_under_name: string | undefined },
+  children: readonly Branch[],
+): void {
+  if (itself && point === undefined) {
     throw refusals.invalid("source_timestamp or source_lsn is needed to restore a branch from its own history");
   }
   if ((itself || children.length > 0) && preserve_under_name === undefined) {

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { ServiceContext } from "../context.ts";
-import { Lsn, Time } from "../domain/requests.ts";
+import { Time } from "../domain/expiry.ts";
+import { type AskedPoint, pointOf } from "../domain/history-point.ts";
+import { Lsn } from "../domain/requests.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
@@ -57,11 +59,9 @@ export const schemaRoutes: readonly Route[] = [
 ];
 
 /** The schema of a database, as it is now or as it was. */
-interface WantedSchema {
+interface WantedSchema extends AskedPoint {
   branch: Branch;
   name: string;
-  lsn: string | undefined;
-  timestamp: number | undefined;
 }
 
 /** Reads schemas, after all of them were found to be there. Throws `Refusal`. */
@@ -71,10 +71,8 @@ function schemas(
   bodyOf: (schemas: readonly string[]) => unknown,
 ): Handled {
   for (const { branch, name, lsn, timestamp } of wanted) {
-    if (lsn !== undefined && timestamp !== undefined) {
-      throw refusals.invalid("a schema is read at an LSN or at a time, not at both");
-    }
-    if (context.backend.address && (lsn ?? timestamp) !== undefined) throw refusals.noPastSchema();
+    const past = pointOf({ lsn, timestamp }, "a schema is read at an LSN or at a time, not at both");
+    if (context.backend.address && past) throw refusals.noPastSchema();
     required("database", context.catalog.database(branch.id, name));
   }
   const read = wanted.map(({ branch, name }) => context.catalog.schema(branch.id, name, gone));
