@@ -22,16 +22,39 @@ it("the guardian reports how a program ends, and keeps what it writes", async ()
   expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
 });
 
-it("the guardian has a program shut down, and waits for its end", async () => {
+const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
+
+it("the guardian has a program shut down once, however often it is to, and signals one that it is told of", async () => {
   const server = run(
-    "process.on('SIGINT', () => { console.log('shut down'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6)",
+    "process.on('SIGINT', () => console.log('asked')); process.on('SIGQUIT', () => { console.log('over'); process.exit(0); }); console.log(process.pid); setInterval(() => {}, 1e6)",
   );
-  const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
-  await expect.poll(log).toBe("up\n");
+  await expect.poll(log).toMatch(/^\d+\n$/);
+  const pid = Number(log());
   server.stop();
+  await expect.poll(log).toBe(`${pid}\nasked\n`);
   server.stop();
+  guardian.signal(pid, "QUIT");
   expect(await server.ended).toBe(0);
-  expect(log()).toBe("up\nshut down\n");
+  expect(log()).toBe(`${pid}\nasked\nover\n`);
+});
+
+/** What keeps this process from its end, of these kinds. */
+function held(): string[] {
+  return process.getActiveResourcesInfo().filter((kind) => ["ProcessWrap", "PipeWrap"].includes(kind));
+}
+
+it("the guardian keeps the service from its end while a program runs, and no longer", async () => {
+  await run("").ended;
+  const before = held();
+  const [first, second] = ["first", "second"].map(() => run("setInterval(() => {}, 1e6)"));
+  const during = held();
+  expect(during.length - before.length).toBe(3);
+  first?.stop();
+  await first?.ended;
+  expect(held()).toEqual(during);
+  second?.stop();
+  await second?.ended;
+  expect(held()).toEqual(before);
 });
 
 it("the guardian reports a program that cannot be run as ended, and one beside it is not affected", async () => {
@@ -62,7 +85,6 @@ it("the guardian has all programs shut down when the service is killed, and keep
   const done = await Child.start({ name: "done", command: process.execPath, args: args("go"), env: {} });
   expect(await done.end).toEqual({ status: 0, signal: null });
   const killed = await Child.start({ name: "killed", command: process.execPath, args: args("stay"), env: {} });
-  const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
   await expect.poll(log, { timeout: 20_000 }).toBe("up\n");
   await killed.kill();
   await expect.poll(log, { timeout: 20_000 }).toBe("up\nshut down\n");
