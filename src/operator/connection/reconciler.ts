@@ -3,6 +3,7 @@ import { Reconciler } from "../life/reconciler.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import type { Secret } from "../resources/secret.ts";
+import { earliest } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Finalizers, type FinalizersOptions, hasFinalizer } from "./finalizers.ts";
 import { notAllowed } from "./messages.ts";
@@ -108,7 +109,7 @@ export class ConnectionReconciler {
     }
     // The status reports it, and the reconcile is retried.
     if (refusal !== undefined) throw refusal;
-    return { requeueAfterMs: earliest(session?.state.probeInMs, rewriteInMs) };
+    return { requeueAfterMs: earliest([session?.state.probeInMs, rewriteInMs]) };
   }
 
   #session(connection: Connection, resolved: Resolved): Session | undefined {
@@ -142,9 +143,4 @@ export class ConnectionReconciler {
     memory.observable = value;
     this.#options.enqueueUsers(memory.namespace, memory.name);
   }
-}
-
-function earliest(...delays: readonly (number | undefined)[]): number | undefined {
-  const known = delays.filter((delay) => delay !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }

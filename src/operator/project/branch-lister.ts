@@ -48,19 +48,12 @@ export class BranchLister {
 
   constructor(options: BranchListerOptions) {
     this.#options = options;
-    const { client, clock, signal, log, refreshIntervalMs, tenant, enqueue } = options;
     this.#lists = new Lister({
-      client,
-      clock,
-      signal,
-      log,
-      refreshIntervalMs,
-      tenant,
+      ...options,
       list: (admitted, startedAt) => this.#list(admitted, startedAt),
       onListed: (listing, before) => this.#listed(listing, before),
       isUsed: () => this.#isUsed,
       users: () => [...this.#users.keys(), ...this.#missed.keys(), ...this.#interests.keys()],
-      enqueue,
     });
   }
 
@@ -89,7 +82,7 @@ export class BranchLister {
   /** The latest list if it began after `after`; else a Branch is enqueued with such a list, or with its failure. */
   listedAfter(after: number, uid: string, priority: Priority): BranchListing | undefined {
     const listing = this.#lists.after(after);
-    if (listing === undefined) this.#wait(uid, after, priority);
+    if (listing === undefined) this.#lists.ask(uid, after, priority);
     return listing;
   }
 
@@ -116,7 +109,7 @@ export class BranchLister {
     this.#missed.set(uid, branchID);
     if (this.failure !== undefined) return "failed";
     if (this.#lists.after(after) !== undefined) return this.lacks(branchID) ? "gone" : "shown";
-    this.#wait(uid, after, "plan");
+    this.#lists.ask(uid, after, "plan");
     this.#lists.start();
     return undefined;
   }
@@ -143,7 +136,7 @@ export class BranchLister {
   ): NamedBranch | undefined {
     const named = this.#lookup(name);
     if (named?.kind === "listed" && this.#startedAt < notBefore) {
-      this.#wait(uid, notBefore, "plan");
+      this.#lists.ask(uid, notBefore, "plan");
       return undefined;
     }
     const isAsWanted = named?.kind === "listed" && named.ids.length === 1 && named.ids[0] === branchID;
@@ -167,11 +160,6 @@ export class BranchLister {
   /** Begin of the request of the latest list. */
   get #startedAt(): number {
     return this.latest?.startedAt ?? Number.NEGATIVE_INFINITY;
-  }
-
-  #wait(uid: string, after: number, priority: Priority): void {
-    this.#lists.wait(uid);
-    this.#lists.want(after, priority);
   }
 
   #lookup(name: string): NamedBranch | undefined {

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { earliest } from "../runtime/clock.ts";
 import type { Answer, Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority.ts";
@@ -50,32 +51,29 @@ export class EndpointLister {
   constructor(options: EndpointListerOptions) {
     this.#options = options;
     const { client, projectID, clock, signal, log, refreshIntervalMs, refreshes, enqueue } = options;
-    const tenant = () => this.#users.tenant;
-    this.#lists = new Lister({
-      client,
-      clock,
-      signal,
-      log,
-      refreshIntervalMs,
-      refreshes,
-      tenant,
-      list: (admitted, startedAt) => this.#list(admitted, startedAt),
-      onListed: (listing) => this.#listed(listing),
-      isUsed: () => this.#users.size > 0,
-      users: () => this.#users.uids,
-      enqueue,
-      unseen,
-    });
-    this.branches = new BranchLister({ client, projectID, clock, signal, log, refreshIntervalMs, tenant, enqueue });
-    this.operations = new Operations({
+    const shared = {
       client,
       projectID,
       clock,
       signal,
       log,
-      tenant,
-      priority: () => (this.#lists.need === "resolve" ? "resolve" : "follow"),
       refreshIntervalMs,
+      enqueue,
+      tenant: () => this.#users.tenant,
+    };
+    this.#lists = new Lister({
+      ...shared,
+      refreshes,
+      list: (admitted, startedAt) => this.#list(admitted, startedAt),
+      onListed: (listing) => this.#listed(listing),
+      isUsed: () => this.#users.size > 0,
+      users: () => this.#users.uids,
+      unseen,
+    });
+    this.branches = new BranchLister(shared);
+    this.operations = new Operations({
+      ...shared,
+      priority: () => (this.#lists.need === "resolve" ? "resolve" : "follow"),
       isAtRestAfter: (endpointID, after) => this.#isAtRestAfter(endpointID, after),
       onEnded: options.onOperationEnded,
       times: options.times ?? new OperationTimes(),
@@ -161,8 +159,7 @@ export class EndpointLister {
   listedAfter(after: number, uid: string, priority: Priority = "follow"): Listing | undefined {
     const { observed } = this;
     if (observed !== undefined && observed.startedAt > after) return observed;
-    this.#lists.wait(uid);
-    this.#lists.want(after, priority);
+    this.#lists.ask(uid, after, priority);
     return undefined;
   }
 
@@ -173,9 +170,7 @@ export class EndpointLister {
 
   /** Since when a change of this endpoint is in progress, by lists and by the operations that are followed. */
   busySince(endpointID: string): number | undefined {
-    const begun = [this.#pending.since(endpointID), this.operations.followed.busySince(endpointID)];
-    const known = begun.filter((at) => at !== undefined);
-    return known.length > 0 ? Math.min(...known) : undefined;
+    return earliest([this.#pending.since(endpointID), this.operations.followed.busySince(endpointID)]);
   }
 
   /** A write to this endpoint has just ended: lists that began before do not count for it any more. */

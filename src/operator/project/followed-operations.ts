@@ -1,5 +1,6 @@
 import { isInProgress, type Operation, operationOutcome } from "../../api/operation.ts";
 import { dropOldest, setNewest } from "../runtime/caches.ts";
+import { earliest } from "../runtime/clock.ts";
 import { Index } from "../runtime/index-entries.ts";
 import { seldomMs } from "../runtime/waits.ts";
 
@@ -62,8 +63,7 @@ export class FollowedOperations {
 
   /** Since when the oldest of the operations in progress of this endpoint is followed; `undefined`: none is. */
   busySince(endpointID: string): number | undefined {
-    const since = [...this.#byEndpoint.get(endpointID)].flatMap((id) => this.#inProgress.get(id)?.since ?? []);
-    return since.length > 0 ? Math.min(...since) : undefined;
+    return earliest([...this.#byEndpoint.get(endpointID)].map((id) => this.#inProgress.get(id)?.since));
   }
 
   /** Expected end of the operations of this endpoint in progress; `undefined`: unknown, or none is. */

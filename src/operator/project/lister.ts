@@ -107,6 +107,12 @@ export class Lister<T extends Listed> {
     this.#waiting.add(uid);
   }
 
+  /** The user is enqueued with a list that begins after `after`, or with its failure. */
+  ask(uid: string, after: number, priority: Priority): void {
+    this.wait(uid);
+    this.want(after, priority);
+  }
+
   waits(uid: string): boolean {
     return this.#waiting.has(uid);
   }

@@ -20,6 +20,12 @@ export type Cancel = () => void;
 /** A number in [0, 1), as from Math.random. */
 export type Random = () => number;
 
+/** The least of several times or delays; `undefined`: none is known. */
+export function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((at) => at !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
