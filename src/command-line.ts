@@ -104,6 +104,12 @@ export async function withFlags<Flags>(
   return run(flags);
 }
 
+/** The one argument that a command takes; `undefined`: none is given. Throws `BadFlag`. */
+export function atMostOne(args: readonly string[], what: string): string | undefined {
+  if (args.length > 1) throw new BadFlag(`one ${what} is taken, and here are more: ${args.join(", ")}`);
+  return args[0];
+}
+
 /** A whole number within bounds. */
 export function whole(least: number, most: number): Parse<number> {
   return (value, name) => {

@@ -9,6 +9,7 @@ import { crdsYaml } from "./resources/crd.ts";
 import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import { createLogger, type LogDestination, type Logger, readableLines } from "./runtime/log.ts";
+import { messageOf } from "./runtime/operational-error.ts";
 import { httpServiceTransport } from "./service-client/http-transport.ts";
 import type { OpenTelemetryTracer } from "./tracing/open-telemetry.ts";
 
@@ -38,7 +39,7 @@ export function runCommand(args: readonly string[], ports: CommandPorts): Promis
     try {
       return await run(flags, loadKubeConfig({ file: flags.kubeconfig, env: ports.env }), ports);
     } catch (error) {
-      ports.stderr(`${runSyntax.name()}: ${error instanceof Error ? error.message : String(error)}`);
+      ports.stderr(`${runSyntax.name()}: ${messageOf(error)}`);
       return 1;
     }
   });

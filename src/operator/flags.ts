@@ -5,6 +5,7 @@ import { allowedDuration, secondsOf } from "./resources/duration.ts";
 import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import { labelSelector } from "./resources/selector.ts";
 import { digest } from "./resources/signature.ts";
+import { messageOf } from "./runtime/operational-error.ts";
 
 const levels = ["debug", "info", "warn", "error", "silent"] as const;
 
@@ -172,7 +173,7 @@ function selector(value: string, flagName: string): string {
     labelSelector(value);
     return value;
   } catch (error) {
-    throw new BadFlag(`${flagName}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new BadFlag(`${flagName}: ${messageOf(error)}`, { cause: error });
   }
 }
 

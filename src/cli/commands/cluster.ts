@@ -5,6 +5,7 @@ import type { JsonPatchOperation } from "../../operator/kube/json-patch.ts";
 import { type ClusterConnection, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
 import { listAll } from "../../operator/kube/list-all.ts";
 import type { KubeObject, ObjectRef, ResourceKind } from "../../operator/kube/objects.ts";
+import { messageOf } from "../../operator/runtime/operational-error.ts";
 import { type CliPorts, CommandProblem } from "./ports.ts";
 
 /** The flags of kubectl that name a cluster, and a namespace in it. */
@@ -107,7 +108,6 @@ function connectionTo(
   try {
     return loadKubeConfig({ file, context, env });
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    throw new CommandProblem([`${said}${wayOut}`], { cause: error });
+    throw new CommandProblem([`${messageOf(error)}${wayOut}`], { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-import { BadFlag, type Command, newCommand, type Option, parsed, withFlags } from "../../command-line.ts";
+import { atMostOne, BadFlag, type Command, newCommand, type Option, parsed, withFlags } from "../../command-line.ts";
 
 /** Under these names the program is called: kubectl runs the second as `kubectl compute-operator`. */
 const programs = ["compute-operator", "kubectl-compute_operator"] as const;
@@ -43,8 +43,7 @@ export function completionCommand(
 
 function shellOf(args: readonly string[]): Shell {
   parsed(completionSyntax, args, {});
-  const [name = "", ...more] = completionSyntax.args;
-  if (more.length > 0) throw new BadFlag(`one shell is taken, and here are more: ${[name, ...more].join(", ")}`);
+  const name = atMostOne(completionSyntax.args, "shell") ?? "";
   if (isShell(name)) return name;
   throw new BadFlag(`there is no completion for ${JSON.stringify(name)}: the shells are ${names}`);
 }

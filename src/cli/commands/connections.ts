@@ -1,6 +1,7 @@
 import { lstatSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { placeOf } from "../../operator/objects/object.ts";
+import { messageOf } from "../../operator/runtime/operational-error.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
 import { type ConnectionData, connectionDataOf } from "../plan/compute/connection.ts";
 import type { Inventory } from "../plan/inventory.ts";
@@ -82,8 +83,7 @@ function tryWriting(write: () => void): void {
   try {
     write();
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    throw new CommandProblem([`--connection-file: ${said}`], { cause: error });
+    throw new CommandProblem([`--connection-file: ${messageOf(error)}`], { cause: error });
   }
 }
 

@@ -4,6 +4,7 @@ import { notedUID } from "../../operator/branch/observation.ts";
 import { doing, meaningOf as meaningOfBranches } from "../../operator/branch/words.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import { objectName } from "../../operator/resources/fields.ts";
+import { type Failure } from "../../operator/service-client/answer.ts";
 import type { ServiceClient } from "../../operator/service-client/client.ts";
 import { branchManifestOf, type Exported, type ExportNames, manifestOf } from "../manifests/manifest-of.ts";
 import { saidOnce } from "../plan/messages.ts";
@@ -44,13 +45,19 @@ async function projectsOf(
 ): Promise<{ ids: readonly string[]; notes: string[] }> {
   if (projects.length > 0) return { ids: projects, notes: [] };
   const answer = await client.listProjects(organization, signal);
-  if (answer.kind !== "ok") {
-    throw new CommandProblem([saidOnce(meaningOf(answer, requests.listProjects), client.account.baseURL, "flags")]);
-  }
+  if (answer.kind !== "ok") throw refused(answer, requests.listProjects, client);
   const { projects: listed, complete } = answer.value;
   const notes = complete ? [] : ["the service left projects out of its list: export those with --project"];
   if (listed.length === 0) notes.push("the key reaches no projects: a personal key may need --organization");
   return { ids: listed.map(({ id }) => id).toSorted(), notes };
+}
+
+function refused(
+  failure: Failure,
+  request: Parameters<typeof meaningOf>[1],
+  { account }: ServiceClient,
+): CommandProblem {
+  return new CommandProblem([saidOnce(meaningOf(failure, request), account.baseURL, "flags")]);
 }
 
 async function exportProject(
@@ -60,10 +67,7 @@ async function exportProject(
   signal: AbortSignal,
 ): Promise<Written> {
   const answer = await client.listEndpoints(project, signal);
-  if (answer.kind !== "ok") {
-    const meaning = meaningOf(answer, requests.listEndpoints(project));
-    throw new CommandProblem([saidOnce(meaning, client.account.baseURL, "flags")]);
-  }
+  if (answer.kind !== "ok") throw refused(answer, requests.listEndpoints(project), client);
   const names = { namespace, connection, observe };
   const written = branches ? await exportBranches(project, names, client, signal) : undefined;
   const documents = [...(written?.documents ?? [])];

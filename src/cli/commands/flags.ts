@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { BadFlag, type Command, flag, newCommand, type Option, parsed, repeatable, whole } from "../../command-line.ts";
+import {
+  atMostOne,
+  BadFlag,
+  type Command,
+  flag,
+  newCommand,
+  type Option,
+  parsed,
+  repeatable,
+  whole,
+} from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/read-account.ts";
 import { createSettle, duration, fleetName, name as nameOf } from "../../operator/flags.ts";
 
@@ -117,10 +127,14 @@ function outputFlag(help: string, { options }: { options: readonly string[] }): 
   const read = (text: string, name: string): string => {
     const known = options.find((word) => word === text);
     if (known !== undefined) return known;
-    const allowed = options.join(", ").replace(/, (\w+)$/, " or $1");
-    throw new BadFlag(`${name} must be ${allowed}, not ${JSON.stringify(text)}`);
+    throw new BadFlag(`${name} must be ${anyOf(options)}, not ${JSON.stringify(text)}`);
   };
   return flag("-o, --output <FORMAT>", help, read, options);
+}
+
+/** Words as alternatives in a sentence. */
+export function anyOf(words: readonly string[]): string {
+  return words.join(", ").replace(/, (\w+)$/, " or $1");
 }
 
 export interface ManifestFlags {
@@ -212,9 +226,9 @@ export function parseConnectionFlags(args: readonly string[]): ConnectionFlags {
 }
 
 /** The one name that a command takes. Throws `BadFlag`. */
-export function onlyName([name, ...others]: readonly string[], what: string): string {
+export function onlyName(args: readonly string[], what: string): string {
+  const name = atMostOne(args, "name");
   if (name === undefined) throw new BadFlag(`the name of the ${what} is needed`);
-  if (others.length > 0) throw new BadFlag(`one name is taken, and here are more: ${[name, ...others].join(", ")}`);
   return name;
 }
 

@@ -75,7 +75,6 @@ export function accountFor(
   const secret = secretFor(object, manifests);
   const declared = `${connection.where}: ${kindOf(object).kind} ${nameOf(object.metadata)}`;
   if (secret?.where === inCluster && baseURL !== (running && runningBaseURL(running, placeOf(object.metadata)))) {
-    // Otherwise anyone who may edit a manifest could have the cluster's key sent to an address of their own.
     return {
       problem: `${declared}: spec.baseURL: the key in the cluster is sent only to the service that this connection names there, not to ${baseURL}. Apply the connection to the cluster first, or set --base-url and ${keyVariable}`,
     };
@@ -84,7 +83,6 @@ export function accountFor(
     const allowed = givenBaseURL(given);
     const ca = object.spec.caBundle === undefined ? {} : { caBundle: object.spec.caBundle };
     if (baseURL === allowed) return { account: { baseURL: allowed, key, ...ca }, connection: object };
-    // Otherwise anyone who may edit a manifest could have the key sent to an address of their own.
     return {
       problem: `${declared}: spec.baseURL: the key in ${keyVariable} is sent only to ${allowed}, not to ${baseURL}. If you mean that service, set --base-url ${baseURL}`,
     };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { lastApplied } from "../../operator/kube/objects.ts";
-import { placeOf } from "../../operator/objects/object.ts";
+import { type KubeObject, placeOf } from "../../operator/objects/object.ts";
 import { type Branch, owningBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ComputePool, owningPool } from "../../operator/resources/compute-pool.ts";
@@ -39,10 +39,8 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     return stored(each, before);
   });
   const branchUIDs = new Set(declaredBranches.map(({ object }) => object.metadata.uid));
-  const branchNames = new Set(declaredBranches.map(({ object }) => placeOf(object.metadata)));
-  const names = new Set(declared.map(({ object }) => placeOf(object.metadata)));
   const poolUIDs = new Set(declaredPools.map(({ object }) => object.metadata.uid));
-  const rest = running.computes.filter(({ metadata }) => !names.has(placeOf(metadata)));
+  const rest = besides(manifests.computes, running.computes);
   const isMember = (compute: Compute) =>
     poolUIDs.has(owningPool(compute)?.uid ?? "") || branchUIDs.has(owningBranch(compute)?.uid ?? "");
   return {
@@ -50,10 +48,13 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     computes: [...declared, ...rest.filter(isMember).map(declaredInCluster)],
     pools: declaredPools,
     branches: declaredBranches,
-    connections: connectionsOver(manifests, running),
+    connections: [
+      ...manifests.connections,
+      ...besides(manifests.connections, running.connections).map(declaredInCluster),
+    ],
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
     others: rest.filter((compute) => !isMember(compute)),
-    otherBranches: running.branches.filter(({ metadata }) => !branchNames.has(placeOf(metadata))),
+    otherBranches: besides(manifests.branches, running.branches),
     running,
     notes,
     problems,
@@ -73,11 +74,10 @@ function over<T extends Branch | Compute | ComputePool>(
   });
 }
 
-/** The connections of the manifests, and those of the cluster that the manifests do not hold. */
-function connectionsOver({ connections }: Manifests, running: Running): Manifests["connections"] {
-  const declared = new Set(connections.map(({ object }) => placeOf(object.metadata)));
-  const others = running.connections.filter(({ metadata }) => !declared.has(placeOf(metadata)));
-  return [...connections, ...others.map(declaredInCluster)];
+/** The objects of the cluster that the manifests do not hold. */
+function besides<T extends KubeObject>(declared: readonly Declared<T>[], running: readonly T[]): T[] {
+  const places = new Set(declared.map(({ object }) => placeOf(object.metadata)));
+  return running.filter(({ metadata }) => !places.has(placeOf(metadata)));
 }
 
 /** A pool that names no number keeps the one that an autoscaler or a person has set in the cluster. */

@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
+import { messageOf } from "../../operator/runtime/operational-error.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Programs } from "../commands/programs.ts";
 import type { ManifestText } from "./documents.ts";
@@ -39,11 +40,13 @@ function readPath(path: string): ManifestText[] {
     if (!statSync(path).isDirectory()) return [{ file: path, found: false, text: decoded(readFileSync(path)) }];
     return manifestsBelow(path).map((file) => ({ file, found: true, text: decoded(readFileSync(file)) }));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     const instead = /^https?:/.test(path) ? "; what a URL names: curl -fsSL URL | … -f -" : "";
-    throw new CommandProblem([`${path} cannot be read (${why}). -f takes a file, a directory, or -${instead}.`], {
-      cause: error,
-    });
+    throw new CommandProblem(
+      [`${path} cannot be read (${messageOf(error)}). -f takes a file, a directory, or -${instead}.`],
+      {
+        cause: error,
+      },
+    );
   }
 }
 

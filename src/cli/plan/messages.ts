@@ -37,6 +37,10 @@ export function withoutRetain(message: string): string {
   return waysOut.reduce((text, wayOut) => text.replace(wayOut, ""), message);
 }
 
+/** The end of a sentence that begins with the path of `deletionProtection`. */
+export const refusesDeletion =
+  "deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
+
 /** The Branch that a Compute names, where neither manifests nor a cluster show it. */
 export function branchUnknown(name: string): string {
   return `${name} is in neither these manifests nor a cluster that was read. Add it, or use branchName or branchID.`;

@@ -1,13 +1,13 @@
 import { nameOf } from "../../operator/kube/objects.ts";
 import { type KubeObject, placeOf } from "../../operator/objects/object.ts";
 import { parseBranch } from "../../operator/resources/branch.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
+import { type Compute, namesBranch } from "../../operator/resources/compute.ts";
 import { parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { OurKind } from "../manifests/kinds.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
 import type { Inventory } from "./inventory.ts";
-import { firstFew } from "./messages.ts";
+import { firstFew, refusesDeletion } from "./messages.ts";
 import type { TrackedCompute } from "./tracked.ts";
 
 /** The objects of one kind and namespace that no manifest declares; without a namespace they are of the cluster. */
@@ -76,12 +76,11 @@ export function prunedObjects(
 }
 
 /** The Computes that stay, are not the branch's own, and name it. */
-function usersOfBranch({ metadata }: KubeObject, staying: readonly Compute[]): Compute[] {
+function usersOfBranch(branch: KubeObject, staying: readonly Compute[]): Compute[] {
   return staying.filter(
     (compute) =>
-      compute.spec.branchRef?.name === metadata.name &&
-      compute.metadata.namespace === metadata.namespace &&
-      compute.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) !== true,
+      namesBranch(compute, branch) &&
+      compute.metadata.ownerReferences?.some(({ uid }) => uid === branch.metadata.uid) !== true,
   );
 }
 
@@ -96,9 +95,7 @@ function waiting(users: readonly Compute[], verb: "name" | "use"): Pick<PrunedOb
 function ofPool(object: unknown): Pick<PrunedObject, "step" | "message"> {
   const pool = parseComputePool(object);
   if (pool.ok && pool.value.spec.template.deletionProtection === true) {
-    const message =
-      "spec.template.deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
-    return { step: "refuse", message };
+    return { step: "refuse", message: `spec.template.${refusesDeletion}` };
   }
   return { step: "delete", message: "its Computes are deleted with it" };
 }
@@ -111,10 +108,7 @@ function ofBranch(object: unknown): Pick<PrunedObject, "step" | "message"> {
   const branch = parseBranch(object);
   if (!branch.ok) return { step: "delete", message: "its branch is deleted" };
   const { spec, status } = branch.value;
-  if (spec.deletionProtection === true) {
-    const message = "deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
-    return { step: "refuse", message };
-  }
+  if (spec.deletionProtection === true) return { step: "refuse", message: refusesDeletion };
   const which = status.branchID === undefined ? "its branch" : `branch ${status.branchID}`;
   const isAdopted = spec.adopt !== undefined && !("former" in spec.adopt);
   const isKept = spec.deletionPolicy === "Retain" || isAdopted;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BadFlag, type Command } from "../../command-line.ts";
-import { shownCondition } from "../../operator/objects/conditions-of.ts";
+import { shownCondition, timestamp } from "../../operator/objects/conditions-of.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
 import { type ComputePool, memberName } from "../../operator/resources/compute-pool.ts";
@@ -113,7 +113,7 @@ export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<
   const read = (given: readonly string[]) => parseTarget(pauseSyntax, given, { for: z.number().optional() });
   return onObject(pauseSyntax, read, args, ports, async (cluster, { name, for: ms }) => {
     const found = await find(cluster, name, ["Compute", "Branch"]);
-    const value = ms === undefined ? "true" : timeOf(ports, ms);
+    const value = ms === undefined ? "true" : timestamp(ports.clock.now() + ms);
     await annotate(cluster, found, annotations.paused, value);
     ports.stdout(`paused ${titleOf(found)} until ${ms === undefined ? "resume" : value}`);
     return 0;
@@ -143,7 +143,7 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
     const found = await find(cluster, name, ["Compute", "ComputePool"]);
     if (found.kind === "ComputePool") throw new CommandProblem([`${titleOf(found)} ${replicasAlone(found.object)}`]);
     refuseObserved(found, "changed");
-    const end = timeOf(ports, ms);
+    const end = timestamp(ports.clock.now() + ms);
     await annotate(cluster, found, annotations.disruptionUntil, end);
     const waiting = found.kind === "Compute" ? (found.object.status.waiting ?? []) : [];
     const sent =
@@ -182,7 +182,7 @@ async function request(
   { cluster, flags }: { cluster: CommandCluster; flags: Target & { wait: boolean; timeout: number } },
   ports: CliPorts,
 ): Promise<number> {
-  const value = timeOf(ports);
+  const value = new Date(ports.clock.now()).toISOString();
   await annotate(cluster, found, annotations[name], value);
   ports.stdout(`asked for a ${noun} of ${titleOf(found)}${pauseNote(found, ports)}`);
   if (!flags.wait) return 0;
@@ -240,10 +240,4 @@ function pauseNote({ kind, object }: Found, { clock }: CliPorts): string {
   return kind === "ComputePool" || pausedForMs(object, clock.now()) === undefined
     ? ""
     : "; the object is paused, so the request waits for resume";
-}
-
-/** A time in RFC 3339, in whole seconds if it lies ahead. */
-function timeOf({ clock }: CliPorts, aheadMs = 0): string {
-  const time = new Date(clock.now() + aheadMs).toISOString();
-  return aheadMs === 0 ? time : time.replace(/\.\d+Z$/, "Z");
 }

@@ -8,6 +8,7 @@ import { definitions, namesOf } from "../../operator/resources/crd-definitions.t
 import { secretKind } from "../../operator/resources/secret.ts";
 import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
 import { type ClusterFlags, CommandCluster } from "../commands/cluster.ts";
+import { anyOf } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { kinds } from "../manifests/kinds.ts";
 
@@ -52,11 +53,6 @@ export function titleOf({ kind, object }: Found): string {
 /** KIND/NAME, as kubectl takes it. */
 function typedName({ kind, object }: Found): string {
   return `${kind.toLowerCase()}/${object.metadata.name}`;
-}
-
-/** Kinds as alternatives in a sentence. */
-function anyOf(named: readonly Kind[]): string {
-  return named.join(", ").replace(/, (\w+)$/, " or $1");
 }
 
 /** True if kubectl takes the word for this kind: singular, plural or short name, with or without version and group. */

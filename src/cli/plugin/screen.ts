@@ -1,7 +1,7 @@
 import { branchReasons } from "../../operator/branch/reasons.ts";
 import { rowOf } from "../../operator/compute/words/reasons.ts";
 import { type ConditionRow, rowIn } from "../../operator/conditions/rows.ts";
-import { conditionOf, shownCondition } from "../../operator/objects/conditions-of.ts";
+import { conditionOf, isTrue, shownCondition } from "../../operator/objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../../operator/objects/object.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { branchInWords, type Compute, type WaitingChange } from "../../operator/resources/compute.ts";
@@ -38,7 +38,7 @@ export function screenOf(found: Found, now: number): string {
 
 /** True if the object is ready and stays: one that is being deleted keeps its condition while it is paused. */
 export function isReady({ object }: Found): boolean {
-  return conditionOf(object.status, "Ready")?.status === "True" && !isBeingDeleted(object);
+  return isTrue(object.status, "Ready") && !isBeingDeleted(object);
 }
 
 function stateOf(found: Found, now: number): string {
@@ -96,7 +96,7 @@ function nextOf(found: Found, now: number): string {
   if (pausedMs !== undefined) return `${isLeaving ? "its deletion " : ""}goes on in ${inWords(pausedMs)}: it is paused`;
   const isEdited = (status.observedGeneration ?? -1) < generationOf(found.object);
   if (isEdited && !isLeaving) return "the operator takes up the last edit";
-  const is = (type: string) => conditionOf(status, type)?.status === "True";
+  const is = (type: string) => isTrue(status, type);
   if (conditionOf(status, "Ready") === undefined && !isLeaving && !is("Stalled")) return "nothing to do";
   const actor = actorOf(found, shown.reason);
   if (actor === "person") return "a person has to act, as the message says";
@@ -128,7 +128,7 @@ export function changeInWords({ field, ours }: WaitingChange): string {
  * replaces it. A reason of another version: by the condition alone.
  */
 function actorOf({ kind, object }: Found, reason: string): "person" | "others" | "operator" {
-  if (conditionOf(object.status, "Stalled")?.status === "True") return "person";
+  if (isTrue(object.status, "Stalled")) return "person";
   if (kind === "ServiceConnection") return reason === "SecretNotFound" ? "others" : "operator";
   const row: ConditionRow | undefined = kind === "Branch" ? rowIn(branchReasons, reason) : rowOf(reason);
   if (row === undefined) return "operator";

@@ -1,7 +1,7 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned } from "../kube/create-owned.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
-import { conditionOf, hasEnded } from "../objects/conditions-of.ts";
+import { conditionOf, hasEnded, isTrue } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, branchKind, ownedComputeSpec, owningBranch } from "../resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
@@ -33,7 +33,7 @@ export function ownedCompute(object: Branch, existing: Compute | undefined, stor
  */
 export function awaitsBranch(object: Branch, compute: Compute, stored: StoredSpecs, wallNow: number): boolean {
   if (isBeingDeleted(object) || pausedForMs(object, wallNow) !== undefined) return false;
-  if (conditionOf(object.status, "Stalled")?.status === "True" || hasEnded(object)) return false;
+  if (isTrue(object.status, "Stalled") || hasEnded(object)) return false;
   // Owner references are copied with a manifest.
   if (compute.metadata.name !== object.metadata.name) return false;
   return ownedCompute(object, compute, stored).step?.kind === "patch";

@@ -1,6 +1,6 @@
 import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, namesBranch } from "../resources/compute.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { pausedForMs } from "../resources/pause.ts";
 
@@ -15,11 +15,10 @@ export interface UseContext {
  * that is being deleted counts only while `paused` keeps its endpoint.
  */
 export function uses(compute: Compute, branch: Branch, { serviceOf, wallNow }: UseContext): boolean {
-  const { metadata, spec } = compute;
-  const { namespace, name, uid } = branch.metadata;
-  if (metadata.namespace !== namespace || owningBranch(compute)?.uid === uid) return false;
+  const { namespace, uid } = branch.metadata;
+  if (compute.metadata.namespace !== namespace || owningBranch(compute)?.uid === uid) return false;
   if (isBeingDeleted(compute) && pausedForMs(compute, wallNow) === undefined) return false;
-  if (spec.branchRef?.name === name) return true;
+  if (namesBranch(compute, branch)) return true;
   if (!standsOn(compute, branch)) return false;
   // Another connection may lead to the same service, and one that is not there is no proof of another.
   const [itsService, service] = [serviceOf(compute), serviceOf(branch)];

@@ -4,6 +4,7 @@ import { delimiter, join } from "node:path";
 // Not the index, which loads every model and call of the Kubernetes API.
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Cluster } from "@kubernetes/client-node/dist/config_types.js";
+import { messageOf } from "../runtime/operational-error.ts";
 import { proxyFor } from "../runtime/proxy.ts";
 
 /** Address of the API server, and credentials for it. */
@@ -58,7 +59,7 @@ export function loadKubeConfig(options: {
     else if (inCluster) config.loadFromCluster();
     else loadUsual(config, env);
   } catch (error) {
-    throw new Error(`Cannot read the kubeconfig from ${source}: ${messageOf(error)}${inCluster ? "" : anotherFile}`, {
+    throw new Error(`Cannot read the kubeconfig from ${source}: ${firstLineOf(error)}${inCluster ? "" : anotherFile}`, {
       cause: error,
     });
   }
@@ -173,7 +174,7 @@ function pem(value: unknown): string | undefined {
 }
 
 /** Without the lines of the file that js-yaml quotes, because they may contain keys. */
-function messageOf(error: unknown): string {
-  const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+function firstLineOf(error: unknown): string {
+  const [first = ""] = messageOf(error).split("\n");
   return first;
 }

@@ -3,7 +3,7 @@ import { placesOf } from "../branch/users.ts";
 import type { KeptSecret } from "../connection-secret/kept-secret.ts";
 import { isElsewhere, placeOfSecret } from "../connection-secret/place.ts";
 import type { Change } from "../kube/store.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { isTrue } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
@@ -61,7 +61,7 @@ export class Indexes {
       branchID === undefined ? [] : [linkedKey(namespace, spec.projectID, branchID)],
     );
     this.waitingBranches = new ObjectIndex(branch, ({ spec, status }) =>
-      conditionOf(status, "Stalled")?.status === "True" ? [spec.projectID] : [],
+      isTrue(status, "Stalled") ? [spec.projectID] : [],
     );
   }
 

@@ -25,6 +25,11 @@ export function conditionOf(
   return status.conditions?.find((condition) => condition.type === type);
 }
 
+/** True if the status shows this condition as true. */
+export function isTrue(status: Parameters<typeof conditionOf>[0], type: string): boolean {
+  return conditionOf(status, type)?.status === "True";
+}
+
 /** The condition that says how an object is: Ready, or Expired where an end that was declared left no Ready. */
 export function shownCondition({ status }: { status: Parameters<typeof conditionOf>[0] }): Condition | undefined {
   return conditionOf(status, "Ready") ?? conditionOf(status, "Expired");
@@ -37,7 +42,7 @@ export function shownReason({ status }: { status: Parameters<typeof conditionOf>
 
 /** True if the object ended as it was declared to. */
 export function hasEnded({ status }: { status: Parameters<typeof conditionOf>[0] }): boolean {
-  return conditionOf(status, "Expired")?.status === "True";
+  return isTrue(status, "Expired");
 }
 
 /** The value of the label `ready` of metrics: the status of the condition Ready. */

@@ -1,6 +1,6 @@
 import { conditionsFor } from "../conditions/conditions.ts";
 import type { ConditionRow } from "../conditions/rows.ts";
-import { conditionOf, hasEnded, shownReason } from "../objects/conditions-of.ts";
+import { conditionOf, hasEnded, isTrue, shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
@@ -88,22 +88,22 @@ function commonReason(members: readonly Member[]): { reason: string; message: st
   // A condition that is True is about an earlier spec.
   if (first === undefined || first.status === "True") return undefined;
   if (shown.some((each) => each?.reason !== first.reason)) return undefined;
-  const isStalled = members.every(({ compute }) => conditionOf(compute.status, "Stalled")?.status === "True");
+  const isStalled = members.every(({ compute }) => isTrue(compute.status, "Stalled"));
   return { reason: first.reason, message: first.message ?? "", isStalled };
 }
 
 /** Ready for the present spec. */
 function isReady(compute: Compute): boolean {
-  return isTrue(compute, "Ready");
+  return isTrueNow(compute, "Ready");
 }
 
 /** The service shows what the present spec says. */
 function isInStep(compute: Compute): boolean {
-  return isTrue(compute, "Synced");
+  return isTrueNow(compute, "Synced");
 }
 
-function isTrue({ metadata, status }: Compute, type: string): boolean {
-  return conditionOf(status, type)?.status === "True" && status.observedGeneration === metadata.generation;
+function isTrueNow({ metadata, status }: Compute, type: string): boolean {
+  return isTrue(status, type) && status.observedGeneration === metadata.generation;
 }
 
 /**

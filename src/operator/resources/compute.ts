@@ -1,4 +1,4 @@
-import { type Declared, declared, type Parsed, readerOf } from "../objects/object.ts";
+import { type Declared, declared, type KubeObject, type Parsed, readerOf } from "../objects/object.ts";
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
 import { type ComputeStatus, computeStatus, nothingShown } from "./compute-status.ts";
 import { isObserved } from "./management-policy.ts";
@@ -69,6 +69,14 @@ export function givenName({
   branchRef,
 }: Pick<ComputeSpec, "branchName" | "branchRef">): string | undefined {
   return branchRef === undefined ? branchName : `Branch ${branchRef.name}`;
+}
+
+/** True if the Compute's `branchRef` names this Branch. */
+export function namesBranch(
+  { metadata, spec }: Pick<Compute, "metadata" | "spec">,
+  { metadata: branch }: Pick<KubeObject, "metadata">,
+): boolean {
+  return spec.branchRef?.name === branch.name && metadata.namespace === branch.namespace;
 }
 
 /** The branch as the manifest gives it, for people. */

@@ -5,3 +5,8 @@
 export class OperationalError extends Error {
   override name = "OperationalError";
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

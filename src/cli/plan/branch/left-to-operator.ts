@@ -3,7 +3,7 @@ import { notedUID, type Observation, type Unobserved } from "../../../operator/b
 import { namesOf } from "../../../operator/branch/words.ts";
 import { noteKeys } from "../../../operator/resources/names.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
-import { inClusterOf, keeperOf as keeperOfEndpoint } from "../compute/left-to-operator.ts";
+import { inClusterOf, keeperOf as keeperOfEndpoint, operatorOf } from "../compute/left-to-operator.ts";
 import type { CommandScope } from "../scope.ts";
 import type { Project } from "../tracked.ts";
 
@@ -34,10 +34,8 @@ export function leftToOperator(
 
 /** The maker of a branch, by its note; `undefined`: nobody who left one, or `apply`. */
 export function keeperOf(listed: Parameters<typeof notedUID>[0] | undefined): string | undefined {
-  const uid = listed && notedUID(listed);
-  if (uid === undefined || isDerivedUID(uid)) return undefined;
   const fleet = listed?.note?.[noteKeys.fleet];
-  return typeof fleet === "string" ? `the operator of fleet ${fleet}` : "an operator";
+  return operatorOf(listed && notedUID(listed), typeof fleet === "string" ? fleet : undefined);
 }
 
 /** A branch takes its endpoints with it, also those that an operator keeps. */

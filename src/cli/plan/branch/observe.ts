@@ -13,7 +13,7 @@ import { endpointNamedBy, ownershipOf } from "../../../operator/claims/ownership
 import { isBeingDeleted, placeOf } from "../../../operator/objects/object.ts";
 import { type Branch, branchNameOf, owningBranch } from "../../../operator/resources/branch.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
-import type { Compute } from "../../../operator/resources/compute.ts";
+import { type Compute, namesBranch } from "../../../operator/resources/compute.ts";
 import { isObserved } from "../../../operator/resources/management-policy.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
 import type { Inventory } from "../inventory.ts";
@@ -139,10 +139,9 @@ function staysOn(compute: Compute, { object, project, pruned }: TrackedBranch, l
 
 /** True if deleting the branch would take away a Compute's branch, and the Compute is not the Branch's own. */
 function uses(compute: Compute, branch: Branch): boolean {
-  const { metadata, spec } = compute;
+  const { spec } = compute;
   if (isBeingDeleted(compute) || isOwnedBy(compute, branch)) return false;
-  const isNamed = spec.branchRef?.name === branch.metadata.name && metadata.namespace === branch.metadata.namespace;
-  if (isNamed) return true;
+  if (namesBranch(compute, branch)) return true;
   if (spec.projectID !== branch.spec.projectID) return false;
   const { branchID } = branch.status;
   return (branchID !== undefined && spec.branchID === branchID) || spec.branchName === branchNameOf(branch);

@@ -8,6 +8,7 @@ import { shownReason } from "../../../operator/objects/conditions-of.ts";
 import { placeOf } from "../../../operator/objects/object.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../../operator/resources/compute.ts";
 import { type BranchEntry, type ComputeEntry, type FieldChange, isLeftForLater } from "../entries.ts";
+import { refusesDeletion } from "../messages.ts";
 import type { CommandScope } from "../scope.ts";
 import type { TrackedCompute } from "../tracked.ts";
 import { keeperOf } from "./left-to-operator.ts";
@@ -102,8 +103,7 @@ function whatOfPruned(
   return action.kind === "delete" ? { ...what, message: why } : what;
 }
 
-const protectedFromDeletion =
-  "No manifest declares the Compute any more, and deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
+const protectedFromDeletion = `No manifest declares the Compute any more, and ${refusesDeletion}`;
 
 type What = Pick<ComputeEntry, "step" | "endpoint" | "fields" | "interrupts" | "reason" | "message">;
 

@@ -5,7 +5,7 @@ import type { Observation, Observed } from "../../../operator/compute/observe/ob
 import { type Action, isWrite } from "../../../operator/compute/plan/action.ts";
 import { isBeingDeleted } from "../../../operator/objects/object.ts";
 import { branchIDOf, type Compute } from "../../../operator/resources/compute.ts";
-import { keyOf, type Signature, signatureIn } from "../../../operator/resources/signature.ts";
+import { keyOf, signatureIn } from "../../../operator/resources/signature.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
 import { firstFew } from "../messages.ts";
 import type { CommandScope } from "../scope.ts";
@@ -41,13 +41,14 @@ export function inClusterOf(kind: "Compute" | "Branch"): string {
 
 /** The operator that keeps an endpoint, by its signature; `undefined`: none does. */
 export function keeperOf({ name }: Endpoint): string | undefined {
-  const signature = signatureIn(name);
-  if (signature === undefined || isDerivedUID(signature.uid)) return undefined;
-  return operatorOf(signature);
+  const { uid, fleet } = signatureIn(name) ?? {};
+  return operatorOf(uid, fleet && `#${fleet}`);
 }
 
-function operatorOf({ fleet }: Signature): string {
-  return fleet === undefined ? "an operator" : `the operator of fleet #${fleet}`;
+/** The operator whose object has this uid; `undefined`: none has, because apply derived it. */
+export function operatorOf(uid: string | undefined, fleet: string | undefined): string | undefined {
+  if (uid === undefined || isDerivedUID(uid)) return undefined;
+  return fleet === undefined ? "an operator" : `the operator of fleet ${fleet}`;
 }
 
 /** Without the cluster the signature alone links the endpoint, and tells that the API server refuses the manifest. */

@@ -2,28 +2,19 @@ import { referredBranch } from "../../../operator/compute/observe/branch-ref.ts"
 import { branchNameNeeded, type Observed, type ReferredBranch } from "../../../operator/compute/observe/observation.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
 import { idsNamed } from "../../../operator/project/branch-lister.ts";
-import { type Compute, givenName } from "../../../operator/resources/compute.ts";
+import { type Compute, givenName, namesBranch } from "../../../operator/resources/compute.ts";
 import type { Inventory } from "../inventory.ts";
 import { branchUnknown, firstFew } from "../messages.ts";
 import type { Project, TrackedBranch } from "../tracked.ts";
 
 /** The tracked Branch that a Compute's `branchRef` names. */
-export function branchOf({ metadata, spec }: Compute, { tracked }: Inventory): TrackedBranch | undefined {
-  return tracked.Branch.find(
-    ({ object, pruned }) =>
-      pruned === undefined &&
-      object.metadata.name === spec.branchRef?.name &&
-      object.metadata.namespace === metadata.namespace,
-  );
+export function branchOf(compute: Compute, { tracked }: Inventory): TrackedBranch | undefined {
+  return tracked.Branch.find(({ object, pruned }) => pruned === undefined && namesBranch(compute, object));
 }
 
 /** The branch that a Compute's `branchRef` comes to; `undefined`: it has none. */
 function referredBy(compute: Compute, inventory: Inventory): ReferredBranch | undefined {
-  const { namespace } = compute.metadata;
-  const { branchRef } = compute.spec;
-  const other = inventory.otherBranches.find(
-    ({ object: { metadata } }) => metadata.name === branchRef?.name && metadata.namespace === namespace,
-  );
+  const other = inventory.otherBranches.find(({ object }) => namesBranch(compute, object));
   const branch = branchOf(compute, inventory)?.object ?? other?.object;
   const isKnown = branch !== undefined || inventory.scope.cluster;
   return isKnown ? referredBranch(compute, branch) : unknownBranch(compute);

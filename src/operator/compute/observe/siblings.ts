@@ -1,5 +1,5 @@
 import { type EndpointIndex, recordedID } from "../../claims/ownership.ts";
-import { conditionOf } from "../../objects/conditions-of.ts";
+import { isTrue } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { type ComputePool, indexOf, maxUnavailableOf, owningPool } from "../../resources/compute-pool.ts";
 import type { ReadonlyState } from "../memory.ts";
@@ -44,7 +44,7 @@ export function siblingsOf(
 }
 
 function showsReady({ status }: Compute): boolean {
-  return conditionOf(status, "Ready")?.status === "True";
+  return isTrue(status, "Ready");
 }
 
 function isBeingCut(member: Compute, known: Members["known"], endpoints: EndpointIndex): boolean {
