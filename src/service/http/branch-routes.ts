@@ -16,7 +16,7 @@ import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
-import { BranchAndOperations, BranchOnly, BranchPage, Cursor, truth, wholeNumber } from "./shapes.ts";
+import { BranchAndOperations, BranchOnly, BranchPage, pageAt, pageOf, truth } from "./shapes.ts";
 
 const branches = "/projects/{project_id}/branches";
 
@@ -34,20 +34,19 @@ export const branchRoutes: readonly Route[] = [
         search: z.string().max(256).optional(),
         sort_by: z.enum(["name", "created_at", "updated_at"]).default("updated_at"),
         sort_order: z.enum(["asc", "desc"]).default("desc"),
-        cursor: Cursor.optional(),
-        limit: wholeNumber(1, 10_000, 10_000),
+        ...pageOf(10_000),
         include_deleted: truth,
       }),
       answers: { 200: BranchPage },
     },
     ({ context, project, query, at }) => {
-      const { search, cursor = 0, limit, sort_by, sort_order, include_deleted } = query;
+      const { search, sort_by, sort_order, include_deleted } = query;
       const { branches: stored } = context.store;
       const all = stored.index(project.id, { withDeleted: include_deleted });
       const found = matching(all, search).toSorted(orders[sort_by]);
       if (sort_order === "desc") found.reverse();
-      const page = stored.byIds(found.slice(cursor, cursor + limit).map(({ id }) => id));
-      const next = cursor + page.length;
+      const { page: entries, pagination } = pageAt(found, query);
+      const page = stored.byIds(entries.map(({ id }) => id));
       const deleted = new Map(
         (include_deleted ? stored.listDeleted(project.id) : []).map((branch) => [branch.id, branch]),
       );
@@ -63,7 +62,7 @@ export const branchRoutes: readonly Route[] = [
           annotations: Object.fromEntries(
             page.filter(isAnnotated).map((branch) => [branch.id, annotationView(branch)] as const),
           ),
-          pagination: { ...(next < found.length && { next: String(next) }), sort_by, sort_order },
+          pagination: { ...pagination, sort_by, sort_order },
         },
       };
     },

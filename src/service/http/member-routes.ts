@@ -8,7 +8,7 @@ import { required } from "../refusal.ts";
 import { type Member, memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, organizationRoute, param, projectRoute, type Route } from "./route.ts";
-import { Cursor, Empty, wholeNumber } from "./shapes.ts";
+import { Empty, pageAt, pageOf } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
   id: z.string(),
@@ -27,21 +27,14 @@ const projectMembersRoute: Route = projectRoute(
     operationId: "listProjectMembers",
     summary: "Who reaches a project, with which permission: the members of its organization.",
     body: nothing,
-    query: z.object({ cursor: Cursor.optional(), limit: wholeNumber(1, 500, 500) }),
+    query: z.object(pageOf(500)),
     answers: { 200: z.looseObject({ project_members: z.array(z.looseObject({ member_id: z.string() })) }) },
   },
-  ({ context, project, query: { cursor = 0, limit } }) => {
+  ({ context, project, query }) => {
     const { accounts } = context.store;
     const all = project.owner.kind === "organization" ? accounts.members(project.owner.id) : [];
-    const page = all.slice(cursor, cursor + limit);
-    const next = cursor + page.length;
-    return {
-      status: 200,
-      body: {
-        project_members: page.map((member) => projectMemberView(context, member)),
-        pagination: { ...(next < all.length && { next: String(next) }) },
-      },
-    };
+    const { page, pagination } = pageAt(all, query);
+    return { status: 200, body: { project_members: page.map((one) => projectMemberView(context, one)), pagination } };
   },
 );
 
@@ -58,12 +51,12 @@ export const memberRoutes: readonly Route[] = [
       query: z.object({
         sort_by: z.enum(["email", "role", "joined_at"]).default("joined_at"),
         sort_order: z.enum(["asc", "desc"]).default("desc"),
-        cursor: Cursor.optional(),
-        limit: wholeNumber(1, 500, 500),
+        ...pageOf(500),
       }),
       answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
     },
-    ({ context, organization, query: { sort_by, sort_order, cursor = 0, limit } }) => {
+    ({ context, organization, query }) => {
+      const { sort_by, sort_order } = query;
       const sign = sort_order === "asc" ? 1 : -1;
       const all = context.store.accounts
         .members(organization.id)
@@ -72,10 +65,8 @@ export const memberRoutes: readonly Route[] = [
           user: { email: context.store.accounts.get(member.accountId)?.email ?? "" },
         }))
         .toSorted((one, other) => sign * sortKey(one, sort_by).localeCompare(sortKey(other, sort_by)));
-      const members = all.slice(cursor, cursor + limit);
-      const next = cursor + members.length;
-      const pagination = { ...(next < all.length && { next: String(next) }), sort_by, sort_order };
-      return { status: 200, body: { members, pagination } };
+      const { page, pagination } = pageAt(all, query);
+      return { status: 200, body: { members: page, pagination: { ...pagination, sort_by, sort_order } } };
     },
   ),
   organizationRoute(

@@ -3,7 +3,7 @@ import { operationView, operationViews } from "../computes/view.ts";
 import { required } from "../refusal.ts";
 import { nothing } from "./check.ts";
 import { noInput, param, projectRoute, type Route } from "./route.ts";
-import { Cursor, OperationOnly, OperationPage, wholeNumber } from "./shapes.ts";
+import { cursorAfter, OperationOnly, OperationPage, pageOf } from "./shapes.ts";
 
 /** The calls on operations. */
 export const operationRoutes: readonly Route[] = [
@@ -15,19 +15,12 @@ export const operationRoutes: readonly Route[] = [
       operationId: "listProjectOperations",
       summary: "The operations of a project, newest first.",
       body: nothing,
-      query: z.object({ cursor: Cursor.optional(), limit: wholeNumber(1, 1000, 1000) }),
+      query: z.object(pageOf(1000)),
       answers: { 200: OperationPage },
     },
     ({ context, project, query: { cursor, limit } }) => {
       const operations = context.store.operations.page(project.id, { beforeSeq: cursor, limit });
-      const last = operations.at(-1);
-      return {
-        status: 200,
-        body: {
-          operations: operationViews(context, operations),
-          ...(last && { pagination: { cursor: String(last.seq) } }),
-        },
-      };
+      return { status: 200, body: { operations: operationViews(context, operations), ...cursorAfter(operations) } };
     },
   ),
   projectRoute(

@@ -15,7 +15,7 @@ import type { Owner, Project } from "../store/projects.ts";
 import { createdAnswer } from "./branch-routes.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, projectRoute, type Route } from "./route.ts";
-import { Cursor, ProjectOnly, ProjectPage, truth, Uri, wholeNumber } from "./shapes.ts";
+import { cursorAfter, ProjectOnly, ProjectPage, pageOf, truth, Uri } from "./shapes.ts";
 
 /** The calls on projects. */
 export const projectRoutes: readonly Route[] = [
@@ -27,8 +27,7 @@ export const projectRoutes: readonly Route[] = [
       summary: "The projects that the key reaches, oldest first.",
       body: nothing,
       query: z.object({
-        cursor: Cursor.optional(),
-        limit: wholeNumber(1, projectsPerPage.max, projectsPerPage.default),
+        ...pageOf(projectsPerPage.max, projectsPerPage.default),
         search: z.string().max(256).optional(),
         org_id: Id.optional(),
       }),
@@ -199,14 +198,13 @@ function projectPage(
       limit: all ? Number.MAX_SAFE_INTEGER : query.limit,
     })
     .filter(({ id }) => scope.kind !== "project" || id === scope.projectId);
-  const last = page.at(-1);
   return {
     projects: page.map((project) => ({
       ...projectListView(context, project, at),
       ...permissionView(context, caller, project),
     })),
     ...(!options.strictSpec && { applications: {}, integrations: {} }),
-    ...(last && !options.strictSpec && { pagination: { cursor: String(last.seq) } }),
+    ...(!options.strictSpec && cursorAfter(page)),
   };
 }
 

@@ -111,7 +111,26 @@ export const truth = z
   .default(false);
 
 /** The position in a list at which the next page starts, from the previous page. */
-export const Cursor = z
+const Cursor = z
   .string()
   .regex(/^[0-9]{1,15}$/, { error: "must be the cursor of the page before" })
   .transform(Number);
+
+/** The query parameters of a list that is shown in pages of at most so many rows. */
+export function pageOf(most: number, usual = most) {
+  return { cursor: Cursor.optional(), limit: wholeNumber(1, most, usual) };
+}
+
+/** A page of a list that is all known, and the cursor of the next one where there is one. */
+export function pageAt<Row>(all: readonly Row[], query: { cursor?: number | undefined; limit: number }) {
+  const { cursor = 0, limit } = query;
+  const page = all.slice(cursor, cursor + limit);
+  const next = cursor + page.length;
+  return { page, pagination: next < all.length ? { next: String(next) } : {} };
+}
+
+/** The cursor after a page of numbered rows; absent after an empty page. */
+export function cursorAfter(page: readonly { seq: number }[]) {
+  const last = page.at(-1);
+  return last && { pagination: { cursor: String(last.seq) } };
+}
