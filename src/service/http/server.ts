@@ -8,6 +8,7 @@ import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
+import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
 import { type Holding, Shares } from "./shares.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
@@ -22,8 +23,8 @@ const defaultAnswerTimeoutMs = 60_000;
 /** Lifetime of an idle connection: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
 
-/** Connections in all; an address may have as many as are free, so one alone gets half of them. */
-const mostConnections = 16_384;
+/** Connections in all, and their part of the files; an address may have as many as are free, so one alone gets half. */
+const most = { connections: 16_384, partOfFiles: 1 / 2 };
 
 /**
  * Time for which the rest of an oversized body is read and dropped, so that its sender reads the answer. In
@@ -68,7 +69,8 @@ interface Request {
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
 export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
-  const { bytes = new Shares(), connections = new Shares(mostConnections), tls } = address;
+  const { bytes = new Shares(), tls } = address;
+  const { connections = new Shares(mostConnections(most.connections, most.partOfFiles)) } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,

@@ -3,6 +3,7 @@ import { createConnection, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { ServiceClock } from "../../clock.ts";
+import { mostConnections } from "../../http/most-connections.ts";
 import { Shares } from "../../http/shares.ts";
 import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
@@ -26,8 +27,11 @@ export interface ProxyPorts {
   logins?: Shares;
 }
 
-/** Connections that have not logged in; an address may have as many as are free, so one alone gets half of them. */
-const mostLogins = 8192;
+/**
+ * Connections that have not logged in, and their part of the files; an address may have as many as are free, so one
+ * alone gets half of them.
+ */
+const most = { logins: 8192, partOfFiles: 1 / 4 };
 
 /** Time for which a client may take to say what it wants, and then to log in, in milliseconds. */
 const patienceMs = 30_000;
@@ -51,7 +55,7 @@ export class Proxy {
     // As Postgres does: a new handshake costs the client nothing. Of TLS 1.2; 1.3 has none.
     this.#secure = createSecureContext({ cert: certificate, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
     this.#binding = endPointHash(new X509Certificate(certificate).raw);
-    const { logins = new Shares(mostLogins) } = ports;
+    const { logins = new Shares(mostConnections(most.logins, most.partOfFiles)) } = ports;
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, keepAliveMs);

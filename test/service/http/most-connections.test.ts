@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { mostConnections } from "../../../src/service/http/most-connections.ts";
+import { Child } from "../../support/child.ts";
+import { freePort } from "../../support/ports.ts";
+
+const limits = (files: string) => `Limit                     Soft Limit           Hard Limit           Units
+Max processes             95000                95000                processes
+Max open files            ${files.padEnd(20)} 524288               files
+Max locked memory         8388608              8388608              bytes`;
+
+it.each([
+  ["1048576", 1 / 2, 16_384],
+  ["20000", 1 / 2, 10_000],
+  ["4096", 1 / 4, 1024],
+  ["1023", 1 / 2, 511],
+  ["unlimited", 1 / 2, 16_384],
+])("a process that may open %s files gives a part of %d of them to connections: %i", (files, part, most) => {
+  expect(mostConnections(16_384, part, limits(files))).toBe(most);
+});
+
+it("a system without such limits to read takes the most", () => {
+  expect(mostConnections(16_384, 1 / 2, "")).toBe(16_384);
+});
+
+it("a stranger who connects as often as a process may open files keeps nobody else out", async () => {
+  const port = await freePort();
+  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
+  const service = await Child.start({
+    name: "service",
+    command: "/bin/sh",
+    args: [
+      "-c",
+      'ulimit -n 200; exec "$0" "$@"',
+      process.execPath,
+      main,
+      "service",
+      "--data",
+      ":memory:",
+      "--port",
+      String(port),
+    ],
+  });
+  const sockets: Socket[] = [];
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await service.kill();
+  });
+  await service.waitForLine(/Listening on http/);
+  const connected = (localAddress: string) =>
+    connect({ host: "127.0.0.1", port, localAddress })
+      .on("error", () => {})
+      .resume();
+  for (let times = 0; times < 300; times += 1) sockets.push(connected("127.0.0.1"));
+  await expect.poll(() => sockets.filter(({ destroyed }) => destroyed).length).toBe(250);
+  const other = connected("127.0.0.2").setEncoding("utf8");
+  sockets.push(other);
+  other.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const [answer] = await once(other, "data");
+  expect(answer).toContain("HTTP/1.1 200 OK");
+});
