@@ -5,10 +5,12 @@ import { type Declared, declared, type KubeObject, type OwnerReference, placeOf,
 import { brokenWhenWritten, commonFields, computeTemplate, managementPolicy } from "./compute-spec.ts";
 import { duration } from "./duration.ts";
 import {
+  branchNames,
   brokenAt,
   id,
   immutable,
   observedGeneration,
+  oneOf,
   optionalFlag,
   optionalInteger,
   optionalText,
@@ -23,14 +25,12 @@ import { rfc3339 } from "./time.ts";
 /** The longest life that the service gives a branch at once, in seconds: 30 days. */
 const MONTH_SECONDS = 30 * 24 * 3600;
 
-const branchName = withRules(z.string().min(1).max(256), printable);
-
 const time = z.string().max(40).regex(rfc3339, "must be a time such as 2026-11-24T00:00:00Z");
 
 const parent = withRules(
   z.object({
     branchID: id.optional().describe("Id of the parent branch, for example br-aged-salad-637688."),
-    branchName: branchName.optional().describe("Name of the parent branch, for example main."),
+    branchName: branchNames.optional().describe("Name of the parent branch, for example main."),
     at: time
       .optional()
       .describe("Start from the parent as it was at this time (RFC 3339), for example 2026-11-24T00:00:00Z."),
@@ -54,52 +54,34 @@ const parent = withRules(
   },
 );
 
-const expiry = z
-  .union([
-    z.strictObject({
-      after: duration("expiry.after", 10, MONTH_SECONDS).describe(
-        "The branch ends this long after its creation, last reset or last change of expiry, in s, m, h and d, for example 72h: from 10s to 30d.",
-      ),
-    }),
-    z.strictObject({ at: time.describe("The branch ends at this time (RFC 3339), for example 2026-12-24T00:00:00Z.") }),
-    z.strictObject({
-      lease: duration("expiry.lease", 60, MONTH_SECONDS).describe(
-        "The branch ends this long after the operator last renewed it: while this object exists, the operator does so. In s, m, h and d, for example 24h: from 60s to 30d.",
-      ),
-    }),
-    z.strictObject({ never: z.literal(true).describe("true: the branch has no end.") }),
-  ])
-  .meta({
-    "x-kubernetes-validations": [
-      {
-        rule: "[has(self.after), has(self.at), has(self.lease), has(self.never)].filter(given, given).size() == 1",
-        message: "expiry takes exactly one of after, at, lease and never",
-      },
-    ],
-  });
+const expiry = oneOf("expiry", [
+  z.strictObject({
+    after: duration("expiry.after", 10, MONTH_SECONDS).describe(
+      "The branch ends this long after its creation, last reset or last change of expiry, in s, m, h and d, for example 72h: from 10s to 30d.",
+    ),
+  }),
+  z.strictObject({ at: time.describe("The branch ends at this time (RFC 3339), for example 2026-12-24T00:00:00Z.") }),
+  z.strictObject({
+    lease: duration("expiry.lease", 60, MONTH_SECONDS).describe(
+      "The branch ends this long after the operator last renewed it: while this object exists, the operator does so. In s, m, h and d, for example 24h: from 60s to 30d.",
+    ),
+  }),
+  z.strictObject({ never: z.literal(true).describe("true: the branch has no end.") }),
+]);
 
-const adopt = z
-  .union([
-    z.strictObject({ branchID: id.describe("Take over the branch with this id, for example br-aged-salad-637688.") }),
-    z.strictObject({
-      byName: z.literal(true).describe("true: take over the branch that has this object's branch name."),
-    }),
-    z.strictObject({
-      former: z
-        .literal(true)
-        .describe(
-          "true: take over what a former Branch of this fleet, namespace and name made, as after the loss of the cluster; where there is none, one is created. Needs the operator's --fleet.",
-        ),
-    }),
-  ])
-  .meta({
-    "x-kubernetes-validations": [
-      {
-        rule: "[has(self.branchID), has(self.byName), has(self.former)].filter(given, given).size() == 1",
-        message: "adopt takes exactly one of branchID, byName and former",
-      },
-    ],
-  });
+const adopt = oneOf("adopt", [
+  z.strictObject({ branchID: id.describe("Take over the branch with this id, for example br-aged-salad-637688.") }),
+  z.strictObject({
+    byName: z.literal(true).describe("true: take over the branch that has this object's branch name."),
+  }),
+  z.strictObject({
+    former: z
+      .literal(true)
+      .describe(
+        "true: take over what a former Branch of this fleet, namespace and name made, as after the loss of the cluster; where there is none, one is created. Needs the operator's --fleet.",
+      ),
+  }),
+]);
 
 const fields = z.object({
   connectionRef: commonFields.connectionRef.describe(
@@ -108,7 +90,7 @@ const fields = z.object({
   projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that gets the branch, for example shiny-wind-028834. Immutable.",
   ),
-  branchName: branchName
+  branchName: branchNames
     .optional()
     .describe(
       "Name of the branch at the service, unique in its project, for example preview/pr-42. Left out: NAMESPACE/NAME. Immutable.",
@@ -136,9 +118,7 @@ const fields = z.object({
     .describe(
       "What happens to the branch when this object is deleted. Delete: it is deleted with its computes, if this object or a former one made it. Retain: it is kept, with the end that it has. Left out: Delete for what was made, Retain for what was adopted.",
     ),
-  deletionProtection: optionalFlag(
-    "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
-  ),
+  deletionProtection: commonFields.deletionProtection,
   compute: computeTemplate
     .optional()
     .describe(

@@ -3,11 +3,13 @@ import { columnOf } from "../../api/table.ts";
 import { computeFields } from "./compute-fields.ts";
 import { connectionSecret, noShellVariables, onlyPrimariesRotate } from "./connection-secret.ts";
 import {
+  branchNames,
   brokenAt,
   endpointID,
   id,
   immutable,
   objectName,
+  oneOf,
   optionalFlag,
   printable,
   printableEntries,
@@ -31,32 +33,23 @@ const connectionRef = z
   .prefault({});
 
 /** The endpoint to take over. Exactly one member. */
-const adopt = z
-  .union([
-    z.strictObject({
-      endpointID: endpointID.describe("Take over the endpoint with this id, for example ep-cool-term-123456."),
-    }),
-    z.strictObject({
-      branchPrimary: z
-        .literal(true)
-        .describe("true: take over the branch's primary read-write endpoint; where there is none, one is created."),
-    }),
-    z.strictObject({
-      former: z
-        .literal(true)
-        .describe(
-          "true: take over what a former Compute of this fleet, namespace and name made, as after the loss of the cluster; where there is none, one is created. Needs the operator's --fleet.",
-        ),
-    }),
-  ])
-  .meta({
-    "x-kubernetes-validations": [
-      {
-        rule: "[has(self.endpointID), has(self.branchPrimary), has(self.former)].filter(given, given).size() == 1",
-        message: "adopt takes exactly one of endpointID, branchPrimary and former",
-      },
-    ],
-  });
+const adopt = oneOf("adopt", [
+  z.strictObject({
+    endpointID: endpointID.describe("Take over the endpoint with this id, for example ep-cool-term-123456."),
+  }),
+  z.strictObject({
+    branchPrimary: z
+      .literal(true)
+      .describe("true: take over the branch's primary read-write endpoint; where there is none, one is created."),
+  }),
+  z.strictObject({
+    former: z
+      .literal(true)
+      .describe(
+        "true: take over what a former Compute of this fleet, namespace and name made, as after the loss of the cluster; where there is none, one is created. Needs the operator's --fleet.",
+      ),
+  }),
+]);
 
 /** A name in place of an id passes the pattern of ids. */
 export const branchIDs: WrittenRule<string> = {
@@ -78,7 +71,7 @@ export const commonFields = {
     .describe(
       "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute, which is deprecated at the public service. Exactly one of branchID, branchName and branchRef.",
     ),
-  branchName: withRules(z.string().min(1).max(256), printable)
+  branchName: branchNames
     .optional()
     .describe(
       "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If another branch gets the name, the compute follows only with driftPolicy: Correct.",

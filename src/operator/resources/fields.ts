@@ -99,6 +99,22 @@ export function withRules<S extends z.ZodType>(
   });
 }
 
+/** The name of a branch at the service. */
+export const branchNames = withRules(z.string().min(1).max(256), printable);
+
+/** A union of objects with one member each: the API server, which sees one object with all, lets one be given. */
+export function oneOf<const Members extends readonly z.ZodObject[]>(what: string, members: Members) {
+  const names = members.flatMap(({ shape }) => Object.keys(shape));
+  return z.union(members).meta({
+    "x-kubernetes-validations": [
+      {
+        rule: `[${names.map((name) => `has(self.${name})`).join(", ")}].filter(given, given).size() == 1`,
+        message: `${what} takes exactly one of ${names.join(", ").replace(/, (\w+)$/, " and $1")}`,
+      },
+    ],
+  });
+}
+
 /** A field that keeps its first value; `instead` says what to do. A default, if any, must stand on the field itself. */
 export function immutable(what: string, instead: string): Rule<unknown> {
   return { cel: "self == oldSelf", message: `${what} is immutable: ${instead}` };
