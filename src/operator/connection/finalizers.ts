@@ -14,7 +14,7 @@ import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import { namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import { type Secret, secretKind } from "../resources/secret.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
-import type { NamespaceLabels } from "./read-account.ts";
+import { type NamespaceLabels, secretOf } from "./read-account.ts";
 
 const ofApiKeys: ListSelection = { fieldSelector: `type=${API_KEY_SECRET_TYPE}` };
 
@@ -69,15 +69,14 @@ export class Finalizers {
   }
 
   async #protect(connection: Connection): Promise<"kept" | "released"> {
-    const { cache } = this.#options;
     const namespace = connection.metadata.namespace ?? "";
     if (this.#isInUse(connection)) {
-      const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      const complete = [connection, ...this.#secretOf(connection)].every((object) => this.#hasFinalizer(object));
+      const secrets = this.#secretOf(connection);
+      const complete = [connection, ...secrets].every((object) => this.#hasFinalizer(object));
       // The cache may lag: without users, another shard would remove the finalizer again and again.
       if (!complete && !(await this.#isProvedUnused(connection))) {
         await this.#addFinalizer(kindOf(connection), connection);
-        if (secret !== undefined && !isOfCluster(connection)) await this.#addFinalizer(secretKind, secret);
+        for (const secret of secrets) await this.#addFinalizer(secretKind, secret);
       }
     } else if (hasFinalizer(connection) && (await this.#isProvedUnused(connection))) {
       // The Secret first: after a crash in between, the connection is still there and is reconciled again.
@@ -153,8 +152,7 @@ export class Finalizers {
 
   /** The Secret that carries the finalizer besides its connection. */
   #secretOf(connection: Connection): Secret[] {
-    const { namespace = "" } = connection.metadata;
-    const secret = this.#options.cache.secret(namespace, connection.spec.apiKeySecretRef.name);
+    const secret = secretOf(connection, this.#options.cache);
     return secret === undefined || isOfCluster(connection) ? [] : [secret];
   }
 

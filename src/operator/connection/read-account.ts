@@ -8,6 +8,14 @@ import { memoize } from "../runtime/caches.ts";
 import { type Account, ApiKey } from "../service-client/account.ts";
 import { connectionNotReady, invalidSecret, notAllowed, secretNotFound, unreachable } from "./messages.ts";
 
+/** The Secret that a connection names; that of a ClusterServiceConnection lies in an empty namespace of the cache. */
+export function secretOf(
+  { metadata: { namespace = "" }, spec }: Connection,
+  cache: { secret(namespace: string, name: string): Secret | undefined },
+): Secret | undefined {
+  return cache.secret(namespace, spec.apiKeySecretRef.name);
+}
+
 /** Result of reading a connection and its Secret, before any request to the service. */
 export type Resolved =
   | { kind: "account"; account: Account }

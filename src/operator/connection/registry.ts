@@ -8,7 +8,14 @@ import { memoize } from "../runtime/caches.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";
-import { type NamespaceLabels, namespaceAccess, normalisedBaseURL, type Resolved, resolve } from "./read-account.ts";
+import {
+  type NamespaceLabels,
+  namespaceAccess,
+  normalisedBaseURL,
+  type Resolved,
+  resolve,
+  secretOf,
+} from "./read-account.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 
 /** The connection that a Compute names, as the Compute may use it. */
@@ -88,7 +95,7 @@ export class SessionRegistry {
     }
     const { namespace = "" } = connection.metadata;
     if (cache.lacksSecrets(namespace)) return { kind: "refused", reason: "NotAllowed", message: notAllowed.secrets };
-    const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
+    const secret = secretOf(connection, cache);
     const known = this.#resolved.get(connection);
     if (known !== undefined && known.secret === secret) return known.resolved;
     const resolved = resolve(connection, secret, allowedBaseURLs, this.#options.clusterResourceNamespace);
@@ -220,10 +227,7 @@ export class SessionRegistry {
    * Secret of a ClusterServiceConnection is out of reach of who uses it, and carries none.
    */
   isProtected(connection: Connection): boolean {
-    const secret = this.#options.cache.secret(
-      connection.metadata.namespace ?? "",
-      connection.spec.apiKeySecretRef.name,
-    );
+    const secret = secretOf(connection, this.#options.cache);
     const isHeld = (object: KubeObject) => hasFinalizer(object) || isBeingDeleted(object);
     return isHeld(connection) && secret !== undefined && (isOfCluster(connection) || isHeld(secret));
   }

@@ -11,7 +11,7 @@ import type { ServiceConnectionStatus } from "../resources/service-connection.ts
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { hourlyMs, shortlyMs } from "../runtime/waits.ts";
-import type { Resolved } from "./read-account.ts";
+import { type Resolved, secretOf } from "./read-account.ts";
 import type { Session } from "./session.ts";
 import { connectionReasons, isCurrent, reportOf, statusOf } from "./status.ts";
 import { type Terminating, terminatingOf } from "./terminating.ts";
@@ -82,7 +82,7 @@ export class StatusReports {
     const own = (memory.reported ??= firstOf(latest));
     // The status of an earlier process is kept until the first probe of this one has ended.
     if (session?.state.shown.kind === "unknown" && isCurrent(latest) && own.status === undefined) return undefined;
-    const secret = cache.secret(namespace, latest.spec.apiKeySecretRef.name);
+    const secret = secretOf(latest, cache);
     const users = () => [...cache.usersOf(namespace, name)];
     const terminating = terminatingOf(latest, secret, users);
     const fingerprint = session?.fingerprint;
