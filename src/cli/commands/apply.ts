@@ -3,11 +3,11 @@ import { retriedAtEnd } from "../../operator/conditions/messages.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import { sleep } from "../../operator/runtime/clock.ts";
 import type { Inventory } from "../plan/inventory.ts";
 import type { Leaving, Project, Tracked, TrackedBranch } from "../plan/tracked.ts";
 import { branchRound } from "./apply-branches.ts";
 import { computeRound } from "./apply-computes.ts";
+import { repeat } from "./repeat.ts";
 import type { Awaited, Round, RoundContext } from "./round.ts";
 
 export interface ApplyOptions {
@@ -61,20 +61,14 @@ export class Application {
 
   async #rounds(): Promise<void> {
     const { inventory, timeoutMs } = this.#options;
-    const { clock, signal } = inventory.options;
-    const endsAt = clock.monotonic() + timeoutMs;
     let pause: number = pauses.shortest;
-    while (!signal.aborted) {
-      // Each round needs the outcome of the previous one.
+    const next = async () => {
       const wrote = await this.#round();
-      if (this.#open.size === 0) break;
-      if (clock.monotonic() >= endsAt) {
-        this.#giveUp(`not done after ${timeoutMs / 1000} s (--timeout)`);
-        break;
-      }
       pause = wrote ? pauses.shortest : Math.min(pauses.longest, Math.ceil(pause * pauses.factor));
-      await sleep(clock, pause, signal);
-    }
+      return this.#open.size === 0 ? "done" : pause;
+    };
+    const isInTime = await repeat(next, inventory.options, timeoutMs);
+    if (!isInTime) this.#giveUp(`not done after ${timeoutMs / 1000} s (--timeout)`);
   }
 
   /** Refreshes once and sends the writes that are possible. Returns whether any was sent. */

@@ -7,9 +7,9 @@ import { type ComputePool, memberName } from "../../operator/resources/compute-p
 import { isObserved } from "../../operator/resources/management-policy.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
-import { sleep } from "../../operator/runtime/clock.ts";
 import type { CommandCluster } from "../commands/cluster.ts";
 import { askForYes, type CliPorts, CommandProblem } from "../commands/ports.ts";
+import { repeat } from "../commands/repeat.ts";
 import { reporting } from "../commands/reporting.ts";
 import {
   disruptSyntax,
@@ -203,21 +203,20 @@ async function request(
 async function until(
   { asked, name, value, done }: { asked: Found; name: Request["name"]; value: string; done: string },
   { cluster, timeout }: { cluster: CommandCluster; timeout: number },
-  { clock, signal, stdout }: CliPorts,
+  ports: CliPorts,
 ): Promise<number> {
-  const endsAt = clock.monotonic() + timeout;
   let said = "";
-  for (;;) {
+  const look = async () => {
     const { object } = await find(cluster, asked.object.metadata.name, [asked.kind]);
     if (Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]))) {
-      stdout(`${done} ${titleOf(asked)}`);
-      return 0;
+      ports.stdout(`${done} ${titleOf(asked)}`);
+      return "done";
     }
     const ready = shownCondition(object);
     // Until the operator takes the request up, it shows what was before.
     const line =
       ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${printableLine(ready.message)}`;
-    if (line !== said && line !== "") stdout(line);
+    if (line !== said && line !== "") ports.stdout(line);
     said = line;
     const held = object.metadata.annotations?.[annotations[name]];
     if (held !== value) {
@@ -228,11 +227,10 @@ async function until(
           : `another request replaced this one: ${annotation} is now ${printableLine(held)}`,
       ]);
     }
-    if (clock.monotonic() >= endsAt) {
-      throw new CommandProblem([`not carried out after ${timeout / 1000} s (--timeout); the request stands`]);
-    }
-    await sleep(clock, pollMs, signal);
-  }
+    return pollMs;
+  };
+  if (await repeat(look, ports, timeout)) return 0;
+  throw new CommandProblem([`not carried out after ${timeout / 1000} s (--timeout); the request stands`]);
 }
 
 /** A request of a paused object waits; a pool cannot be paused. */
