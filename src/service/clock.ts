@@ -8,6 +8,28 @@ export interface ServiceClock {
   ofWall?(ms: number): number;
 }
 
+/** Resolves after so many milliseconds. */
+export function elapsed(clock: Pick<ServiceClock, "after">, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
+}
+
+/** Runs `late` where a step has not ended after so many milliseconds, and waits for its end all the same. */
+export async function limited<Result>(
+  clock: Pick<ServiceClock, "after">,
+  ms: number,
+  late: () => void,
+  step: Promise<Result>,
+): Promise<Result> {
+  const stopTimer = clock.after(ms, late);
+  try {
+    return await step;
+  } finally {
+    stopTimer();
+  }
+}
+
 /** A clock that can be advanced, and otherwise runs with the given one. */
 export class AdvanceableClock implements ServiceClock {
   readonly #clock: ServiceClock;

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { elapsed } from "../clock.ts";
 import { Refusal } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
@@ -130,7 +131,7 @@ async function answer(request: Request): Promise<void> {
   if (access && call.method === "POST") return answerSql(request, access, call);
   const exchange = await exchanged(request, call);
   if (exchange instanceof Refusal) return sendBeforeEnd(request, service.refused(call, exchange));
-  if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
+  if (exchange.delayMs > 0) await elapsed(service.context.clock, exchange.delayMs);
   carryOut(
     "reply" in exchange && exchange.reply.later ? { ...exchange, reply: await exchange.reply.later } : exchange,
     outgoing,
@@ -186,7 +187,7 @@ async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: Se
   if (incoming.complete) return send(outgoing, reply);
   endTinyPieces(incoming);
   send(outgoing, reply);
-  await elapsed(service, lingerMs);
+  await elapsed(service.context.clock, lingerMs);
   if (!incoming.complete) incoming.destroy();
 }
 
@@ -270,12 +271,6 @@ function cut(outgoing: ServerResponse, { status, headers, body = "" }: ServiceRe
   const bytes = Buffer.from(body);
   outgoing.writeHead(status, { ...headers, "content-length": bytes.length });
   outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.destroy());
-}
-
-function elapsed({ context }: Answering, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    context.clock.after(ms, resolve);
-  });
 }
 
 const badTarget = jsonReply(400, {

@@ -1,3 +1,4 @@
+import { elapsed } from "../clock.ts";
 import { StoreFull } from "../refusal.ts";
 import type { DrivenService } from "./driven-service.ts";
 
@@ -17,6 +18,6 @@ export async function eventually(
     } catch (error) {
       if (!(error instanceof StoreFull)) throw error;
     }
-    await new Promise<void>((resolve) => service.context.clock.after(retryMs, resolve));
+    await elapsed(service.context.clock, retryMs);
   }
 }

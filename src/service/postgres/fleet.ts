@@ -1,5 +1,6 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { limited } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
@@ -114,12 +115,8 @@ export class Fleet {
     const { sessions, clock } = this.#ports;
     const connect = (database: string) => sessions.open(running.config, database);
     const done = this.#catalogs.refresh(servedBy(running), connect).catch(() => {});
-    let stopTimer = () => {};
-    const limit = new Promise<void>((resolve) => {
-      stopTimer = clock.after(refreshLimitMs, resolve);
-    });
-    await Promise.race([done, limit]);
-    stopTimer();
+    const late = Promise.withResolvers<void>();
+    await limited(clock, refreshLimitMs, late.resolve, Promise.race([done, late.promise]));
   }
 
   /** Lets `act` connect to the data of a branch, whether its primary runs or not, and keeps it as it is meanwhile. */

@@ -1,4 +1,4 @@
-import type { ServiceClock } from "../clock.ts";
+import { elapsed, type ServiceClock } from "../clock.ts";
 import type { GuardedServer } from "./processes.ts";
 
 /** Interval of the checks whether a program that starts is ready, in milliseconds. */
@@ -35,7 +35,7 @@ export class GuardedProgram {
     const until = clock.now() + limitMs;
     while (this.#running && clock.now() < until) {
       if (await isReady()) return "ready";
-      await Promise.race([this.ended, new Promise<void>((resolve) => clock.after(pollMs, resolve))]);
+      await Promise.race([this.ended, elapsed(clock, pollMs)]);
     }
     return this.#running ? "slow" : "ended";
   }

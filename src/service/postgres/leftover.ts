@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServiceClock } from "../clock.ts";
+import { elapsed, type ServiceClock } from "../clock.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 
@@ -29,7 +29,7 @@ export async function stopLeftover(data: string, processes: Processes, clock: Se
     if (!(await runs())) break;
     processes.signal(pid, name);
     const until = clock.now() + patienceMs;
-    while (clock.now() < until && (await runs())) await new Promise<void>((resolve) => clock.after(50, resolve));
+    while (clock.now() < until && (await runs())) await elapsed(clock, 50);
   }
   if (await runs()) throw new ServerFailed(`a server that was left over in ${data} does not stop: end process ${pid}`);
   await rm(file, { force: true });

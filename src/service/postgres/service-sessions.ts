@@ -1,7 +1,7 @@
-import type { ServiceClock } from "../clock.ts";
+import { limited, type ServiceClock } from "../clock.ts";
 import { superuser } from "./config.ts";
 import type { Sockets } from "./sockets.ts";
-import { SqlClient } from "./sql-client.ts";
+import { type Login, SqlClient } from "./sql-client.ts";
 
 /** The server that a session is opened on. */
 export interface ServerAddress {
@@ -76,17 +76,17 @@ export class ServiceSessions {
       .map(([name, { value }]) => [name, value] as const);
     const socket = this.#ports.sockets.path(port);
     const late = new AbortController();
-    const stopTimer = this.#ports.clock.after(openLimitMs, () => late.abort());
     const parameters = Object.fromEntries(given);
-    try {
-      const session = await SqlClient.connect({ ...login, socket, database, parameters, late: late.signal });
-      await session.query(undoStored).catch((error: unknown) => {
-        session.close();
-        throw error;
-      });
-      return session;
-    } finally {
-      stopTimer();
-    }
+    const opened = openNeutral({ ...login, socket, database, parameters, late: late.signal });
+    return limited(this.#ports.clock, openLimitMs, () => late.abort(), opened);
   }
+}
+
+async function openNeutral(login: Login): Promise<SqlClient> {
+  const session = await SqlClient.connect(login);
+  await session.query(undoStored).catch((error: unknown) => {
+    session.close();
+    throw error;
+  });
+  return session;
 }

@@ -17,3 +17,22 @@ export async function openClientSession(
   void client.closed.then(leave);
   return client;
 }
+
+/** Runs `act` in a client's session, and ends the session; a statement of a client that has left is cancelled. */
+export async function inSession<Result>(
+  client: SqlClient,
+  { enter }: Admission,
+  gone: AbortSignal | undefined,
+  act: () => Promise<Result>,
+): Promise<Result> {
+  const cancel = () => client.cancel();
+  gone?.addEventListener("abort", cancel);
+  if (gone?.aborted) cancel();
+  try {
+    enter();
+    return await act();
+  } finally {
+    gone?.removeEventListener("abort", cancel);
+    client.close();
+  }
+}

@@ -1,4 +1,4 @@
-import type { ServiceClock } from "../../clock.ts";
+import { limited, type ServiceClock } from "../../clock.ts";
 import {
   mostRows,
   mostValues,
@@ -14,7 +14,7 @@ import type { Admission } from "../proxy/admission.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import type { SqlClient, StatementResult } from "../sql-client.ts";
-import { openClientSession } from "./client-session.ts";
+import { inSession, openClientSession } from "./client-session.ts";
 
 /** The most statements of an account at one time. */
 const mostAtOnce = 4;
@@ -62,23 +62,16 @@ export class Queries implements QueryAccess {
       statement_timeout: String(queryLimitMs),
     };
     const late = new AbortController();
-    const stopLogin = this.#clock.after(queryLimitMs, () => late.abort());
     const login = { user: role.name, password: role.password, database, parameters, late: late.signal };
-    const client = await openClientSession(admission, login, longestAnswer).finally(stopLogin);
-    const cancel = () => client.cancel();
-    const stopTimer = this.#clock.after(queryLimitMs + graceMs, () => end(client, admission));
-    gone?.addEventListener("abort", cancel);
-    try {
-      admission.enter();
+    const opened = openClientSession(admission, login, longestAnswer);
+    const client = await limited(this.#clock, queryLimitMs, () => late.abort(), opened);
+    const answered = inSession(client, admission, gone, async () => {
       if (gone?.aborted) throw refusals.unavailable("the person has left");
       // A statement that commits cannot begin a transaction that writes within one that only reads.
       if (!writes) await client.query("BEGIN READ ONLY");
       return shown(await client.execute(sql, [], undefined, mostRows + 1));
-    } finally {
-      stopTimer();
-      gone?.removeEventListener("abort", cancel);
-      client.close();
-    }
+    });
+    return limited(this.#clock, queryLimitMs + graceMs, () => end(client, admission), answered);
   }
 }
 

@@ -10,7 +10,7 @@ import type { Target } from "../proxy/route.ts";
 import { AnswerTooLarge, type SqlClient, type StatementResult } from "../sql-client.ts";
 import { asFullDisk } from "../temporary-disk.ts";
 import { AnswerRows, AnswerText } from "./answer-text.ts";
-import { openClientSession } from "./client-session.ts";
+import { inSession, openClientSession } from "./client-session.ts";
 import {
   longestSqlBody,
   readSqlLogin,
@@ -44,19 +44,11 @@ async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): P
     { user, password, clientKey, database, parameters },
     longestSqlBody,
   );
-  const { gone } = call;
-  const cancel = () => client.cancel();
-  gone.addEventListener("abort", cancel);
-  if (gone.aborted) cancel();
-  try {
-    admission.enter();
+  return inSession(client, admission, call.gone, async () => {
     const holding = call.hold(routed.target.endpointId);
     const body = await call.body({ holding, longest: longestSqlBody, limits: sqlLimits });
-    return await results(readSqlStatements(body), login, client, holding);
-  } finally {
-    gone.removeEventListener("abort", cancel);
-    client.close();
-  }
+    return results(readSqlStatements(body), login, client, holding);
+  });
 }
 
 /** Proves the password before the server sees it: a stranger gets no session, not even one that waits. */

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { headAt, headBytes } from "./messages.ts";
 import { nextChunk } from "./next-chunk.ts";
 import { Rejection } from "./rejection.ts";
 
@@ -28,16 +29,16 @@ export class MessageReader {
   async next(longest: number): Promise<Message> {
     for (;;) {
       const received = this.#received;
-      const length = received.length >= 5 ? received.readUInt32BE(1) : undefined;
-      if (length !== undefined && (length < 4 || length > longest)) {
+      const head = headAt(received, 0);
+      if (head && (head.length < 4 || head.length > longest)) {
         throw new Rejection("08P01", "invalid length of a message");
       }
-      if (length !== undefined && received.length > length) {
-        this.#received = received.subarray(length + 1);
-        const whole = received.subarray(0, length + 1);
-        return { type: String.fromCharCode(received[0] ?? 0), body: whole.subarray(5), whole };
+      if (head && received.length >= head.end) {
+        this.#received = received.subarray(head.end);
+        const whole = received.subarray(0, head.end);
+        return { type: String.fromCharCode(head.type), body: whole.subarray(headBytes), whole };
       }
-      await this.#read(length === undefined ? 5 : length + 1);
+      await this.#read(head?.end ?? headBytes);
     }
   }
 

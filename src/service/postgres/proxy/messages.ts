@@ -6,6 +6,23 @@ export function message(type: string, body: string | Buffer): Buffer {
   return Buffer.concat([head, content]);
 }
 
+/** The head of a message: its type, which is a byte here, the length that it gives, and its end among the bytes. */
+export interface Head {
+  type: number;
+  length: number;
+  end: number;
+}
+
+/** The head of the message that begins at a place; `undefined` where it is not complete. */
+export function headAt(bytes: Buffer, at: number): Head | undefined {
+  if (bytes.length - at < headBytes) return undefined;
+  const length = bytes.readUInt32BE(at + 1);
+  return { type: bytes[at] ?? 0, length, end: at + 1 + length };
+}
+
+/** Length of a head, in bytes: the type, and the length of what follows the type. */
+export const headBytes = 5;
+
 /** Decides about the messages of one side by their types, which are bytes here. */
 export interface MessageRules {
   /** True for a message that is held until it is whole; any other passes as it comes. Throws `Rejection`. */
@@ -33,17 +50,15 @@ export class MessageFilter {
     let sent = 0;
     let at = Math.min(this.#passing, received.length);
     this.#passing -= at;
-    while (received.length - at >= 5) {
-      const type = received[at] ?? 0;
-      const length = received.readUInt32BE(at + 1);
-      const end = at + 1 + length;
+    for (let head = headAt(received, at); head; head = headAt(received, at)) {
+      const { type, length, end } = head;
       if (!this.#rules.holds(type, length)) {
         this.#passing = Math.max(0, end - received.length);
         at = Math.min(end, received.length);
         continue;
       }
       if (end > received.length) break;
-      const replacement = this.#rules.replaced(type, received.subarray(at + 5, end));
+      const replacement = this.#rules.replaced(type, received.subarray(at + headBytes, end));
       if (replacement) {
         out.push(received.subarray(sent, at), replacement);
         sent = end;

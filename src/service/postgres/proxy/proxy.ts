@@ -2,7 +2,7 @@ import { constants, X509Certificate } from "node:crypto";
 import { createConnection, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
-import type { ServiceClock } from "../../clock.ts";
+import { limited, type ServiceClock } from "../../clock.ts";
 import { mostConnections } from "../../http/most-connections.ts";
 import { Shares } from "../../http/shares.ts";
 import type { Admission } from "./admission.ts";
@@ -168,13 +168,8 @@ export class Proxy {
   }
 
   /** Gives up on a client that takes too long. */
-  async #patiently<Result>(client: Duplex, step: Promise<Result>): Promise<Result> {
-    const stopTimer = this.#ports.clock.after(patienceMs, () => client.destroy());
-    try {
-      return await step;
-    } finally {
-      stopTimer();
-    }
+  #patiently<Result>(client: Duplex, step: Promise<Result>): Promise<Result> {
+    return limited(this.#ports.clock, patienceMs, () => client.destroy(), step);
   }
 
   async #cancel(key: Buffer): Promise<void> {
