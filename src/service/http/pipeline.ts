@@ -5,45 +5,63 @@ import type { ServiceClock } from "../clock.ts";
 /** The most requests of one connection that wait for the answers to those before them. */
 const mostWaiting = 20;
 
+/** Longest time for a request to wait for the answer to the one before it, in milliseconds. */
+const longestWaitMs = 60_000;
+
+/** The requests of a connection that wait, and the end of the time that the first of them has. */
+interface Line {
+  waiting: (() => void)[];
+  stopTimer: () => void;
+}
+
 /**
  * Answers the requests of a connection one by one, and lets other connections take their turn in between: one chunk of
  * bytes brings thousands of requests, whose answers at once would hold the loop. A connection with more of them than
- * any client sends ahead is ended, and while one waits nothing more is read.
+ * any client sends ahead is ended, and while one waits nothing more is read. That hides the end of a client that has
+ * left, so such a connection is ended too where an answer takes very long.
  */
 export class Pipelines {
   readonly #clock: Pick<ServiceClock, "after">;
   /** By connection with an unanswered request: those after it. */
-  readonly #waiting = new WeakMap<Socket, (() => void)[]>();
+  readonly #lines = new WeakMap<Socket, Line>();
 
   constructor(clock: Pick<ServiceClock, "after">) {
     this.#clock = clock;
   }
 
   take({ socket }: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
-    const waiting = this.#waiting.get(socket);
+    const line = this.#lines.get(socket);
     const begin = () => {
       outgoing.once("close", () => this.#next(socket));
       answer();
     };
-    if (!waiting) {
-      this.#waiting.set(socket, []);
+    if (!line) {
+      this.#lines.set(socket, { waiting: [], stopTimer: () => {} });
       begin();
-    } else if (waiting.length < mostWaiting) {
-      waiting.push(begin);
+    } else if (line.waiting.length < mostWaiting) {
+      line.waiting.push(begin);
+      if (line.waiting.length === 1) this.#limit(socket, line);
       // Node resumes the connection with the end of each request that it reads, all those of a chunk in one go.
-      queueMicrotask(() => waiting.length > 0 && socket.pause());
+      queueMicrotask(() => line.waiting.length > 0 && socket.pause());
     } else socket.destroy();
   }
 
-  #next(socket: Socket): void {
-    const waiting = this.#waiting.get(socket);
-    if (socket.destroyed || !waiting || waiting.length === 0) this.#waiting.delete(socket);
-    else this.#clock.after(0, () => (socket.destroyed ? this.#waiting.delete(socket) : this.#begin(socket, waiting)));
+  #limit(socket: Socket, line: Line): void {
+    line.stopTimer();
+    line.stopTimer = line.waiting.length > 0 ? this.#clock.after(longestWaitMs, () => socket.destroy()) : () => {};
   }
 
-  #begin(socket: Socket, waiting: (() => void)[]): void {
-    const begin = waiting.shift();
-    if (waiting.length === 0) socket.resume();
+  #next(socket: Socket): void {
+    const line = this.#lines.get(socket);
+    line?.stopTimer();
+    if (socket.destroyed || !line || line.waiting.length === 0) this.#lines.delete(socket);
+    else this.#clock.after(0, () => (socket.destroyed ? this.#lines.delete(socket) : this.#begin(socket, line)));
+  }
+
+  #begin(socket: Socket, line: Line): void {
+    const begin = line.waiting.shift();
+    this.#limit(socket, line);
+    if (line.waiting.length === 0) socket.resume();
     begin?.();
   }
 }

@@ -97,10 +97,18 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
       )
     : createServer(options, handle);
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
+  const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     const holding = connections.of(socket.remoteAddress ?? "");
-    if (holding.take(1)) socket.once("close", () => holding.release());
-    else socket.destroy();
+    if (!holding.take(1)) {
+      socket.destroy();
+      return;
+    }
+    open.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      holding.release();
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -111,7 +119,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        // WebSockets too, which the server has handed over: it would wait for their clients.
+        for (const socket of open) socket.destroy();
       }),
   };
 }

@@ -1,8 +1,12 @@
 import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { ServiceReply } from "../../../src/service/http/message.ts";
+import { Pipelines } from "../../../src/service/http/pipeline.ts";
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { Wire } from "../support/wire.ts";
 
@@ -15,6 +19,22 @@ const noSql: SqlAccess = {
   refresh: () => Promise.resolve(),
   upgrade: () => {},
 };
+
+/** A client of a server that answers its requests in line, each as soon as the test does; the clock stands still. */
+async function lined(): Promise<{ clock: VirtualClock; begun: ServerResponse[]; socket: Socket }> {
+  const clock = new VirtualClock();
+  const pipelines = new Pipelines(clock);
+  const begun: ServerResponse[] = [];
+  const server = createServer((incoming, outgoing) => pipelines.take(incoming, outgoing, () => begun.push(outgoing)));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const socket = connect(typeof address === "object" && address ? address.port : 0, "127.0.0.1").resume();
+  onTestFinished(() => {
+    socket.destroy();
+    server.close();
+  });
+  return { clock, begun, socket };
+}
 
 it("requests that a client sends ahead are answered one by one, and those of others in between", async () => {
   await using shop = await ListeningShop.start();
@@ -48,4 +68,36 @@ it("a connection with thousands of requests sent ahead is ended, and they are no
   wire.send(get("/healthz").repeat(5000));
   await wire.ended;
   expect(shop.sent.length).toBeLessThan(22);
+});
+
+it("a client that leaves while its next request waits is noticed after a minute, as nothing of it is read until then", async () => {
+  const { clock, begun, socket } = await lined();
+  socket.write(get("/one") + get("/two") + get("/three"));
+  await expect.poll(() => [begun.length, clock.pending]).toEqual([1, 1]);
+  begun[0]?.end("answered");
+  const second = async () => {
+    await clock.advance(0);
+    return begun.length;
+  };
+  await expect.poll(second).toBe(2);
+  // The time of the third begins when its turn is next.
+  await clock.advance(59_000);
+  socket.destroy();
+  expect(begun[1]?.destroyed).toBe(false);
+  await clock.advance(1000);
+  await expect.poll(() => [begun[1]?.destroyed, clock.pending]).toEqual([true, 0]);
+});
+
+it("a client has all the time that it wants for the last of its requests", async () => {
+  const { clock, begun, socket } = await lined();
+  socket.write(get("/one") + get("/two"));
+  await expect.poll(() => begun.length).toBe(1);
+  begun[0]?.end("answered");
+  const second = async () => {
+    await clock.advance(0);
+    return begun.length;
+  };
+  await expect.poll(second).toBe(2);
+  await clock.advance(600_000);
+  expect([begun[1]?.destroyed, clock.pending]).toEqual([false, 0]);
 });

@@ -4,6 +4,7 @@ import { expect, it, test } from "vitest";
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
+import { Wire } from "../support/wire.ts";
 
 const taken: string[] = [];
 const sql: SqlAccess = {
@@ -48,4 +49,19 @@ it("a connection is taken over for a WebSocket at /v2 alone", async () => {
   await using shop = await ListeningShop.start({}, {}, sql);
   expect([await offered(shop, "/v2", "websocket"), await offered(shop, "/v2/", "websocket")]).toEqual([101, 404]);
   expect(taken).toEqual(["/v2"]);
+});
+
+it("the service ends although the client of a WebSocket stays", async () => {
+  const upgraded = Promise.withResolvers<void>();
+  const upgrade: SqlAccess["upgrade"] = (_incoming, socket) => {
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n");
+    upgraded.resolve();
+  };
+  const shop = await ListeningShop.start({}, {}, { ...sql, upgrade });
+  const wire = new Wire(shop);
+  wire.send("GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  await upgraded.promise;
+  await shop[Symbol.asyncDispose]();
+  await wire.ended;
+  expect(wire.received).toMatch(/^HTTP\/1.1 101 /);
 });
