@@ -170,6 +170,20 @@ it("the tests of a source's room come before quicker ones, which may use up the 
   expect(coverage.trialsFor(mutant, 120).map(({ file }) => file)).toEqual(room);
 });
 
+it("all tests that are named after a source come before quicker ones of its room", () => {
+  const { mutants } = instrument("src/service/postgres/driver/queries.ts", "a();", 1);
+  const [mutant] = mutants;
+  if (mutant === undefined) throw new Error("the code has no mutant");
+  const of = (file: string, ms: number) => ({
+    file,
+    tests: [0, 1, 2].map((index) => ({ ...measured, index, name: String(index), ms, reached: [mutant.id] })),
+    atLoad: [],
+  });
+  const own = "test/service/postgres/driver.queries.test.ts";
+  const coverage = new Coverage(mutants, [of("test/service/postgres/driver.frames.test.ts", 30), of(own, 100)]);
+  expect(coverage.trialsFor(mutant, 300).map(({ file }) => file)).toEqual([own, own, own]);
+});
+
 it("a table that no test reaches while it runs is tried by the tests that are named after its file", () => {
   const { mutants } = instrument("src/service/domain/regions.ts", "a();", 1);
   const [mutant] = mutants;

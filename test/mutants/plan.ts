@@ -117,8 +117,7 @@ export class Coverage {
    */
   trialsForFile({ file }: Mutant, patienceMs: number): Trial[] {
     const reaching = this.#byFile.get(file) ?? new Map<string, Trial>();
-    const own = file.replace(/^src/, "test").replace(/ts$/, "");
-    const named = this.#all.filter((trial) => trial.file.startsWith(own) && !reaching.has(nameOf(trial)));
+    const named = this.#all.filter((trial) => isNamedAfter(file, trial) && !reaching.has(nameOf(trial)));
     return within(patienceMs, this.#ordered(file, [...reaching.values(), ...named]));
   }
 
@@ -127,11 +126,16 @@ export class Coverage {
     this.#lately.set(file, [nameOf(by), ...lately.filter((name) => name !== nameOf(by))].slice(0, 8));
   }
 
-  /** Quick ones first. A test of the source's room counts as quicker, and each further test of a file as slower. */
+  /**
+   * Quick ones first. A test of the source's room counts as quicker, one that is named after the source as the quickest,
+   * and each further test of another file as slower.
+   */
   #ordered(file: string, trials: readonly Trial[]): Trial[] {
     const lately = this.#lately.get(file) ?? [];
     const room = dirname(file).replace(/^src/, "test");
-    const worth = (trial: Trial) => (lately.includes(nameOf(trial)) ? 20 : isOf(room, trial) ? 10 : 1);
+    const isOwn = (trial: Trial) => isNamedAfter(file, trial);
+    const worth = (trial: Trial) =>
+      isOwn(trial) ? 40 : lately.includes(nameOf(trial)) ? 20 : isOf(room, trial) ? 10 : 1;
     const cost = (trial: Trial) => trial.ms / worth(trial);
     const before = new Map<string, number>();
     const weighed = trials
@@ -139,7 +143,7 @@ export class Coverage {
       .map((trial) => {
         const number = (before.get(trial.file) ?? 0) + 1;
         before.set(trial.file, number);
-        return { trial, cost: cost(trial) * number };
+        return { trial, cost: cost(trial) * (isOwn(trial) ? 1 : number) };
       });
     return weighed.toSorted((a, b) => a.cost - b.cost).map(({ trial }) => trial);
   }
@@ -154,6 +158,12 @@ function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
 
 function nameOf({ file, index }: TestId): string {
   return `${file}#${index}`;
+}
+
+/** True of a test whose file begins with the name of a source. A folder may stand in it as `folder.`. */
+function isNamedAfter(source: string, { file }: TestId): boolean {
+  const name = source.replace(/^src/, "test").replace(/ts$/, "");
+  return file.replaceAll("/", ".").startsWith(name.replaceAll("/", "."));
 }
 
 /** True of a test in the folder of a room, or whose name begins with the room's. */
