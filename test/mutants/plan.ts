@@ -127,8 +127,8 @@ export class Coverage {
   }
 
   /**
-   * Quick ones first. A test of the source's room counts as quicker, one that is named after the source as the quickest,
-   * and each further test of another file as slower.
+   * Quick ones first. A test of the source's room counts as quicker, one that is named after the source as quicker
+   * still, and each further test of another file as slower.
    */
   #ordered(file: string, trials: readonly Trial[]): Trial[] {
     const lately = this.#lately.get(file) ?? [];

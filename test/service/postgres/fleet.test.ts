@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project } from "./rig.ts";
@@ -27,93 +25,6 @@ const now = () => fakes.machine.events.length;
 /** The names of the main branch's databases, as the API has them. */
 const databases = () => fakes.store.catalogs.databases(main).map(({ name }) => name);
 
-describe("a replica", () => {
-  const serverOf = (id: string) => fakes.machine.servers.get(fakes.replicaOf(id));
-
-  it("a replica follows its branch's primary, from data of its own that it keeps", async () => {
-    await start();
-    fakes.write("early");
-    const id = await replica();
-    const server = serverOf(id);
-    expect(server?.setting("primary_conninfo")).toContain(`port=${fakes.serverOf().setting("port")} user=cloud_admin`);
-    expect(server?.setting("port")).not.toBe(fakes.serverOf().setting("port"));
-    expect(server?.data.content.rows).toEqual(["early"]);
-    const generation = fakes.directoryOf().split(".").at(-1);
-    expect(readFileSync(join(fakes.replicaOf(id), "compute-operator-origin"), "utf8")).toBe(`${generation}\n`);
-    const backups = () => fakes.machine.asked("postgres").filter((sql) => sql.includes("pg_backup_start")).length;
-    expect(backups()).toBe(1);
-    await fakes.change(`POST /projects/${project}/endpoints/${id}/restart`);
-    expect(backups()).toBe(1);
-  });
-
-  it("a replica gets new data where its branch has other data by now", async () => {
-    await start();
-    const id = await replica();
-    await fakes.change(`POST /projects/${project}/endpoints/${id}/suspend`);
-    const other = await fakes.branch({});
-    await fakes.change(`POST ${branch}/restore`, { source_branch_id: other.id, preserve_under_name: "kept" });
-    fakes.write("replaced");
-    await fakes.change(`POST /projects/${project}/endpoints/${id}/start`);
-    expect(serverOf(id)?.data.content.rows).toEqual(["replaced"]);
-    expect(await fakes.names("replicas")).toEqual([id]);
-  });
-
-  it("a replica of an idle primary has a server on the primary's data only where that lacks roles", async () => {
-    const id = await replica();
-    expect(eventsFrom(0).slice(-3)).toEqual([`start ${main}`, `end ${main}`, `start ${id}`]);
-    expect(Object.keys(serverOf(id)?.data.content.roles ?? {})).toContain("app");
-    const moment = now();
-    await fakes.change(`POST /projects/${project}/endpoints/${id}/restart`);
-    expect(eventsFrom(moment)).toEqual([`end ${id}`, `start ${id}`]);
-  });
-
-  it("a replica has the limits that its primary ever had: it ends before that grows, and comes back after", async () => {
-    await start();
-    const id = await replica();
-    const connections = () => [fakes.serverOf(), serverOf(id)].map((one) => one?.setting("max_connections"));
-    const size = (cu: number) => ({ endpoint: { autoscaling_limit_min_cu: cu, autoscaling_limit_max_cu: cu } });
-    expect(connections()).toEqual(["450", "450"]);
-    let moment = now();
-    await fakes.change(`PATCH ${compute}`, size(2));
-    expect(eventsFrom(moment)).toEqual([`end ${main}`, `end ${id}`, `start ${main}`, `start ${id}`]);
-    expect(connections()).toEqual(["901", "901"]);
-    moment = now();
-    await fakes.change(`PATCH ${compute}`, size(1));
-    expect(eventsFrom(moment)).toEqual([`end ${main}`, `start ${main}`]);
-    await fakes.change(`POST /projects/${project}/endpoints/${id}/restart`);
-    expect(connections()).toEqual(["450", "901"]);
-  });
-
-  it("a replica that waits for its primary to grow is not taken for one that ended on its own", async () => {
-    await start();
-    const id = await replica();
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const connections = (data: string) => fakes.machine.servers.get(data)?.setting("max_connections");
-    fakes.machine.answer = ({ sql, data }) =>
-      sql.startsWith(presentQuery) && connections(data) === "901" ? promise : undefined;
-    const before = fakes.operations().length;
-    const endpoint = { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 };
-    const growing = fakes.change(`PATCH ${compute}`, { endpoint });
-    await fakes.until(() => fakes.machine.servers.size === 1 && connections(fakes.directoryOf()) === "901");
-    fakes.core.change(() => {});
-    await fakes.until(() => fakes.operations().length > before);
-    await new Promise((done) => setImmediate(done));
-    resolve(undefined);
-    await growing;
-    expect([fakes.operations().length - before, connections(fakes.replicaOf(id))]).toEqual([1, "901"]);
-  });
-
-  it("roles and databases reach the primary alone", async () => {
-    await start();
-    const id = await replica();
-    const settings = { pg_settings: { work_mem: "7MB" } };
-    await fakes.change(`PATCH /projects/${project}/endpoints/${id}`, { endpoint: { settings } });
-    expect(serverOf(id)?.setting("work_mem")).toBe("7MB");
-    const asked = fakes.machine.statements.filter(({ data }) => data === fakes.replicaOf(id)).map(({ sql }) => sql);
-    expect(asked.filter((sql) => !sql.startsWith("SELECT set_config("))).toEqual(["SELECT pg_reload_conf()"]);
-  });
-});
-
 describe("what clients change with SQL", () => {
   const make = () =>
     fakes.serverOf().data.change(fakes.clock.now(), (content) => {
@@ -128,6 +39,40 @@ describe("what clients change with SQL", () => {
     expect(databases()).toContain("made");
     await start();
     expect(fakes.machine.asked().filter((sql) => sql.includes('CREATE DATABASE "made"'))).toEqual([]);
+  });
+
+  it("what clients change is shown to a call of their branch, while its primary runs, and to that of no other", async () => {
+    const show = (branchId: string) => {
+      const params = { project_id: project, branch_id: branchId };
+      return fakes.postgres.driverAccess.refresh({
+        path: "/projects/{project_id}/branches/{branch_id}/databases",
+        params,
+      });
+    };
+    const { id } = await fakes.branch({}, [{ type: "read_write" }]);
+    await start();
+    await replica();
+    make();
+    await show(id);
+    expect(databases()).not.toContain("made");
+    await show(main);
+    expect(databases()).toContain("made");
+    expect(fakes.store.catalogs.databases(id).map(({ name }) => name)).not.toContain("made");
+    await suspend();
+    const moment = fakes.machine.statements.length;
+    await show(main);
+    expect(fakes.machine.statements.length).toBe(moment);
+  });
+
+  it("no session stays behind on a server whose settings, roles and databases have changed", async () => {
+    await start();
+    const { sessions } = fakes.serverOf();
+    for (const memory of ["7MB", "8MB"]) {
+      await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: { work_mem: memory } } } });
+    }
+    await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: {} } } });
+    expect(fakes.serverOf().setting("work_mem")).toBeUndefined();
+    await expect.poll(() => fakes.serverOf().sessions).toBe(sessions);
   });
 
   it("a server that does not answer keeps nobody waiting for a suspension for longer than a second", async () => {
@@ -194,6 +139,25 @@ it("a compute that moves to another branch leaves its server, and comes up on th
   expect([fakes.machine.servers.size, fakes.compute().currentState]).toEqual([0, "idle"]);
   await start();
   expect(fakes.serverOf(other.id).data.content.rows).toEqual([]);
+});
+
+it("a server that ends on its own starts again with its data, and none that was stopped does", async () => {
+  await start();
+  const id = await replica();
+  fakes.write("early");
+  let moment = now();
+  fakes.serverOf().crash();
+  await fakes.until(() => now() >= moment + 2);
+  await fakes.settled();
+  expect(eventsFrom(moment)).toEqual([`crash ${main}`, `start ${main}`]);
+  expect(fakes.serverOf().data.content.rows).toEqual(["early"]);
+  await suspend();
+  moment = now();
+  fakes.machine.servers.get(fakes.replicaOf(id))?.crash();
+  await fakes.until(() => now() >= moment + 2);
+  await fakes.settled();
+  expect(eventsFrom(moment)).toEqual([`crash ${id}`, `start ${id}`]);
+  expect(fakes.compute().currentState).toBe("idle");
 });
 
 it("two primaries never have one branch's data: the first ends before the second starts", async () => {

@@ -109,6 +109,11 @@ export class FakeServer implements GuardedServer {
     machine.events.push(`start ${basename(directory)}`);
   }
 
+  /** Number of sessions on it. */
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
   /** A setting with which it runs. */
   setting(name: string): string | undefined {
     return this.#settings[name];
