@@ -202,7 +202,8 @@ describe("a Compute", () => {
 });
 
 describe("a write that is about to be sent", () => {
-  const withdrawn: [string, (one: Awaited<ReturnType<typeof setUp>>) => void][] = [
+  type World = Awaited<ReturnType<typeof setUp>> & { process: { isOurs: boolean } };
+  const withdrawn: [string, (one: World) => void][] = [
     ["the spec changed", ({ reach }) => reach.write([{ op: "add", path: "/spec/disabled", value: true }])],
     [
       "it was paused",
@@ -214,9 +215,22 @@ describe("a write that is about to be sent", () => {
         cache.seen = undefined;
       },
     ],
+    [
+      "another process came to select it",
+      ({ process }) => {
+        process.isOurs = false;
+      },
+    ],
+    [
+      "its connection was withdrawn",
+      ({ reach }) => {
+        reach.connections = [];
+      },
+    ],
   ];
   test.each(withdrawn)("a write is not sent where %s meanwhile", async (_, meanwhile) => {
-    const one = await setUp({ metadata: { annotations: { a: "b" } } });
+    const process = { isOurs: true };
+    const one = await setUp({ metadata: { annotations: { a: "b" } } }, { selects: () => process.isOurs });
     const { reach, run, self } = one;
     let isDone = false;
     const posted: string[] = [];
@@ -228,7 +242,7 @@ describe("a write that is about to be sent", () => {
       // Right after its mark.
       if (method === "PATCH" && path.endsWith("/shop") && !isDone) {
         isDone = true;
-        reach.clock.after(0, () => meanwhile(one));
+        reach.clock.after(0, () => meanwhile({ ...one, process }));
         return { kind: "answered", arriveMs: 0, replyMs: 10 };
       }
       return undefined;
