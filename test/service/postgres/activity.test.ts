@@ -7,6 +7,7 @@ import { ServerFailed } from "../../../src/service/postgres/failure.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
 import { Gate } from "../../../src/service/postgres/gate.ts";
 import { type Session, Sessions } from "../../../src/service/postgres/sessions.ts";
+import { StoreFull } from "../../../src/service/refusal.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { DrivenTime } from "../support/service.ts";
 import { primary, Shop } from "../support/shop.ts";
@@ -31,6 +32,7 @@ let clock: VirtualClock;
 let shop: Shop;
 let driven: DrivenService;
 let sessions: Sessions;
+let watch: ActivityWatch;
 let session: Session;
 /** What the server says: when a client was last active, or nothing. */
 let said: () => number;
@@ -53,7 +55,7 @@ beforeEach(async () => {
     change: (act) => core.change(act),
     onChange: (follower) => core.onChange(follower),
   };
-  const watch = new ActivityWatch(driven, {
+  watch = new ActivityWatch(driven, {
     sessions,
     ask: async () => {
       asked += 1;
@@ -153,6 +155,30 @@ describe("a compute with clients", () => {
     answer.resolve();
     await clock.advance(minute);
     expect(state()).toBe("active");
+  });
+
+  it("a compute is not suspended by a watch that has ended, also where its server is being asked then", async () => {
+    const answer = Promise.withResolvers<void>();
+    held = answer.promise;
+    await clock.advance(10 * minute);
+    watch.close();
+    answer.resolve();
+    await clock.advance(minute);
+    const before = asked;
+    shop.core.change(() => {});
+    await clock.advance(10 * minute);
+    expect([state(), asked - before]).toEqual(["active", 0]);
+  });
+
+  it("a compute is suspended as soon as the store takes that, where its disk was full", async () => {
+    const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
+      throw new StoreFull(new Error("the disk is full"));
+    });
+    await clock.advance(5 * minute);
+    expect(state()).toBe("active");
+    full.mockRestore();
+    await clock.advance(10_000);
+    expect(state()).toBe("idle");
   });
 
   it("a compute's server is not asked more than once a second, whatever changes", async () => {

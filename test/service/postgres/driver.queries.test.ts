@@ -60,6 +60,43 @@ describe("a statement of the console", () => {
     expect(fakes.compute().suspendDue).toBeGreaterThan(fakes.clock.now());
   });
 
+  it("the statement's session is that of the console, reads alone, and has a limit of its own", async () => {
+    await run();
+    await run({ writes: true });
+    const names = ["application_name", "default_transaction_read_only", "statement_timeout"];
+    const [reads, , writes] = asked.map(({ parameters }) => names.map((name) => parameters.get(name)));
+    expect([reads, writes]).toEqual([
+      ["compute-console", "on", "10000"],
+      ["compute-console", "off", "10000"],
+    ]);
+  });
+
+  it("the statement takes one of its compute's connections while it runs", async () => {
+    let during = 0;
+    answers = () => {
+      during = clients();
+      return [];
+    };
+    await run();
+    expect(during).toBe(1);
+  });
+
+  it("an answer larger than a mebibyte is refused", async () => {
+    const text = (length: number) => [["x".repeat(length)]];
+    answers = () => text(1024 ** 2 - 1000);
+    expect((await run()).rows).toHaveLength(1);
+    answers = () => text(1024 ** 2);
+    expect(await refusal(run())).toEqual(new StatementFailed("the answer is larger than 1048576 bytes", false));
+  });
+
+  it("a person who leaves after the answer has nothing cancelled any more", async () => {
+    const leaving = new AbortController();
+    await run({ gone: leaving.signal });
+    leaving.abort();
+    await run();
+    expect(fakes.machine.cancelled).toEqual([]);
+  });
+
   it("a statement that writes begins no transaction that only reads", async () => {
     await run({ writes: true });
     expect(asked.map(({ sql }) => sql)).toEqual(["SELECT 1"]);
@@ -144,7 +181,9 @@ describe("a statement that takes too long", () => {
     expect(fakes.machine.asked().filter((sql) => sql.includes("pg_terminate_backend"))).toEqual([]);
     fakes.clock.advance(second);
     expect(String(await running)).toContain("the statement took too long");
-    expect(fakes.machine.asked().filter((sql) => sql.includes("pg_terminate_backend"))).toHaveLength(1);
+    expect(fakes.machine.asked().filter((sql) => sql.includes("pg_terminate_backend"))).toEqual([
+      `SELECT pg_terminate_backend(${asked[0]?.session})`,
+    ]);
     await expect.poll(clients).toBe(0);
   });
 
@@ -169,7 +208,7 @@ describe("a statement that takes too long", () => {
     const running = waiting({ gone: leaving.signal });
     await fakes.until(() => asked.length === 2);
     leaving.abort();
-    await expect.poll(() => fakes.machine.cancelled.length).toBe(1);
+    await expect.poll(() => fakes.machine.cancelled).toEqual([asked[0]?.session]);
     fakes.clock.advance(12 * second);
     await running;
   });

@@ -1,10 +1,20 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PostgresUnusable } from "../../../src/service/postgres/failure.ts";
 import { Home } from "../../../src/service/postgres/home.ts";
-import type { ProcessUser } from "../../../src/service/postgres/processes.ts";
+import type { Ended, ProcessUser, RunSettings } from "../../../src/service/postgres/processes.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { FakeMachine } from "./fake/fake-machine.ts";
 
@@ -94,6 +104,49 @@ describe("servers of a user that is not the service's", () => {
     const refused = opened(join(hidden, "service.sqlite"), { ...servers, uid: isRoot ? servers.uid : other });
     const said = `PostgresUnusable: the user of --postgres-user cannot reach ${join(hidden, "service.sqlite.postgres")}: put`;
     await expect(refused.catch(String)).resolves.toContain(isRoot ? said : "EPERM");
+  });
+});
+
+describe("the temporary directory of a service that was killed", () => {
+  const left = () => join(directory, "compute-operator-postgres-left");
+  /** Runs the programs of a service that is this user's. */
+  class Machine extends FakeMachine {
+    override readonly self;
+    readonly runs: unknown[] = [];
+
+    constructor(uid: number) {
+      super(() => 0);
+      this.self = { pid: 4711, uid, user: "ana", node: process.execPath };
+    }
+
+    override run(command: string, args: readonly string[], settings?: RunSettings): Promise<Ended> {
+      this.runs.push([command, ...args, settings]);
+      return super.run(command, args);
+    }
+  }
+
+  async function startsBeside(uid: number): Promise<Machine> {
+    vi.stubEnv("TMPDIR", directory);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    mkdirSync(left());
+    writeFileSync(join(left(), "owner"), "0 1\n");
+    if (isRoot && uid === 0) chownSync(left(), other, group);
+    const machine = new Machine(uid);
+    await Home.open({ data: join(directory, "service.sqlite"), user: undefined, processes: machine, clock: realClock });
+    return machine;
+  }
+
+  it("the directory is left alone by a service of another user", async () => {
+    const { runs } = await startsBeside(me + 1);
+    expect([runs, existsSync(join(left(), "owner"))]).toEqual([[], true]);
+  });
+
+  it("the directory is removed by root as the user whose it is: no link in it leads root elsewhere", async () => {
+    const { runs } = await startsBeside(0);
+    const { gid } = statSync(left());
+    const user = { uid: isRoot ? other : me, gid };
+    expect(runs).toEqual([["rm", "-rf", left(), { user, cwd: "/" }]]);
+    expect(existsSync(join(left(), "owner"))).toBe(false);
   });
 });
 

@@ -53,4 +53,41 @@ describe("a server that is left over", () => {
     expect(await signalled({ startedAt: started, place: home }, "/elsewhere")).toEqual([]);
     expect(await signalled(undefined)).toEqual([]);
   });
+
+  /** A server that ends at a signal, or never; answers the signals, when each was sent, and the failure. */
+  async function stopping(endsAt: "INT" | "QUIT" | undefined): Promise<[string[], string | undefined]> {
+    let now = 0;
+    const after = (ms: number, task: () => void) => {
+      now += ms;
+      setImmediate(task);
+      return () => {};
+    };
+    writeFileSync(join(home, "postmaster.pid"), `42\n${home}\n${started}\n`);
+    const signals: string[] = [];
+    const processes: Processes = {
+      ...machine(undefined),
+      facts: () =>
+        Promise.resolve(
+          signals.some((one) => one.startsWith(endsAt ?? "-")) ? undefined : { startedAt: started, place: home },
+        ),
+      signal: (pid, name) => void signals.push(`${name} ${pid} at ${now}`),
+    };
+    const failure = await stopLeftover(home, processes, { now: () => now, after }).then(
+      () => undefined,
+      (error: unknown) => String(error),
+    );
+    return [signals, failure];
+  }
+
+  it("a server that does not stop when it is asked is told to, and one that goes on then is named", async () => {
+    expect(await stopping("INT")).toEqual([["INT 42 at 0"], undefined]);
+    expect(readdirSync(home)).toEqual([]);
+    expect(await stopping("QUIT")).toEqual([["INT 42 at 0", "QUIT 42 at 10000"], undefined]);
+    expect(readdirSync(home)).toEqual([]);
+    expect(await stopping(undefined)).toEqual([
+      ["INT 42 at 0", "QUIT 42 at 10000"],
+      `ServerFailed: a server that was left over in ${home} does not stop: end process 42`,
+    ]);
+    expect(readdirSync(home)).toEqual(["postmaster.pid"]);
+  });
 });

@@ -13,6 +13,10 @@ export interface Statement {
   user: string;
   sql: string;
   values: readonly (string | null)[];
+  /** The id of its session. */
+  session: number;
+  /** What its session was begun with. */
+  parameters: ReadonlyMap<string, string>;
 }
 
 /** The answer of a test in place of a server's; `undefined` where that answers itself. */
@@ -234,7 +238,8 @@ class FakeSession {
   async #runAfter(before: Promise<void>, sql: string, values: readonly (string | null)[]): Promise<void> {
     await before;
     const [user = "", database = ""] = ["user", "database"].map((name) => this.#parameters?.get(name));
-    const answer = await this.#answer({ sql, values, user, database });
+    const given = { sql, values, user, database, session: this.#id, parameters: this.#parameters ?? new Map() };
+    const answer = await this.#answer(given);
     if (!this.#socket.writable) return;
     this.#socket.write(Buffer.concat([answer instanceof Error ? refusal(answer) : table(answer), ready]));
   }
