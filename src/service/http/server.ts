@@ -172,7 +172,7 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   const gone = goneSignal(outgoing);
   const holdings: Holding[] = [];
   const hold = (endpointId: string) => {
-    const holding = bytes.of(`compute ${endpointId}`);
+    const holding = bytes.of(ownerOf(service, endpointId));
     holdings.push(holding);
     return holding;
   };
@@ -189,6 +189,12 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
     if (gone.aborted) release();
     else gone.addEventListener("abort", release);
   }
+}
+
+/** The owner of a compute: one with many computes holds no more bytes than one with a single compute. */
+function ownerOf({ context: { store } }: Answering, endpointId: string): string {
+  const projectId = store.endpoints.byId(endpointId)?.projectId;
+  return (projectId !== undefined && store.projects.get(projectId)?.owner.id) || endpointId;
 }
 
 /** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */

@@ -1,9 +1,10 @@
 import { expect, it, onTestFinished, vi } from "vitest";
+import { EndpointAnswer } from "../../../src/api/endpoint.ts";
 import type { Reached } from "../../../src/service/http/reached.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
 import { ListeningShop } from "../support/listening.ts";
-import { keys, main, project } from "../support/shop.ts";
+import { keys, main, primary, project } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
 const limits = { depth: 10, width: 10, values: 10, string: 1_000_000, escapes: 10 };
@@ -158,4 +159,25 @@ it("servers are asked for nothing by a call that the limits of its account refus
     statuses.push(answer.status);
   }
   expect([statuses, access.refreshed.length]).toEqual([[200, 200, 429, 429], 2]);
+});
+
+it("all computes of an owner hold one part of the bytes, and those of another their own", async () => {
+  const held = Promise.withResolvers<number[]>();
+  const computes = [primary];
+  const answer = (call: SqlCall) => {
+    const parts = computes.map((id) => call.hold(id));
+    held.resolve(parts.map((part) => Array.from({ length: 96 }, () => part.take(1)).filter(Boolean).length));
+    return Promise.resolve({ status: 200, headers: {} });
+  };
+  const access = { answer, refresh: () => Promise.resolve(), upgrade: () => {} };
+  await using shop = await ListeningShop.start({}, { bytes: new Shares(96) }, access);
+  const make = (key: string, projectId: string, body: object) => {
+    const call = { method: "POST", path: `/api/v2/projects/${projectId}/endpoints`, body: JSON.stringify(body) };
+    const { body: text = "" } = shop.core.call({ ...call, headers: { authorization: `Bearer ${key}` } });
+    computes.push(EndpointAnswer.parse(JSON.parse(text)).endpoint.id);
+  };
+  make(keys.ana, project, { endpoint: { branch_id: main, type: "read_only" } });
+  make(keys.bob, "bob-own", { endpoint: { branch_id: "br-bob", type: "read_only" } });
+  await fetch(new URL("/sql", shop.baseURL), { method: "POST" });
+  expect(await held.promise).toEqual([48, 0, 24]);
 });
