@@ -149,3 +149,31 @@ it("stops the pooler of a server before, although nobody has noticed that server
   started[0]?.end();
   expect(await reached(await next)).toBe("reached");
 });
+
+it("all poolers are stopped and waited for when all are to be gone, although a server's end was not noticed", async () => {
+  await poolers.socketBefore("ep-main", { server: postgres().server, config });
+  const ended: string[] = [];
+  const gone = poolers.idle().then(() => ended.push("idle"));
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  expect(ended).toEqual([]);
+  started[0]?.end();
+  await gone;
+});
+
+it("a pooler that is being started when all are to be gone is stopped too", async () => {
+  const socket = poolers.socketBefore("ep-main", { server: postgres().server, config });
+  const gone = poolers.idle();
+  await socket;
+  await expect.poll(() => started.map(({ stops }) => stops)).toEqual([1]);
+  started[0]?.end();
+  await gone;
+});
+
+it("a pooler that has ended on its own is replaced by another before the same server", async () => {
+  const { server } = postgres();
+  await poolers.socketBefore("ep-main", { server, config });
+  started[0]?.end();
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
+  expect(started).toHaveLength(2);
+});

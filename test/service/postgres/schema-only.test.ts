@@ -1,7 +1,8 @@
 import { readdirSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Statement } from "./fake/fake-machine.ts";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { FakeServer, type Statement } from "./fake/fake-machine.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { primary, project } from "./rig.ts";
 
@@ -108,4 +109,45 @@ it("a server runs without the places of prepared transactions once more, where t
   writeFileSync(join(fakes.directoryOf(), "pg_twophase", "00000001"), "");
   await fakes.branch({ init_source: "schema-only" });
   expect([once, count()]).toEqual([2, 4]);
+});
+
+it.each([
+  "CREATE ROLE",
+  "ROLLBACK PREPARED",
+  "GRANT",
+  "BEGIN",
+  "ALTER TABLE word DISABLE",
+  "TRUNCATE",
+  "ALTER TABLE word ENABLE",
+  "COMMIT",
+  "ALTER SEQUENCE",
+  "DROP OWNED",
+  "SELECT lo_unlink",
+  "DELETE FROM pg_statistic",
+  "VACUUM FULL pg_statistic_ext_data",
+  "DROP ROLE",
+  "SELECT pg_switch_wal",
+])("a copy fails with the complaint about %s, and none is made of what is left", async (words) => {
+  const ofCopy = ({ data, sql }: Statement) => data.includes("making") && sql.startsWith(words);
+  fakes.machine.answer = (statement) => (ofCopy(statement) ? new Error("refused") : answer(statement));
+  await fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
+  await fakes.settled();
+  expect(fakes.operations().at(-1)).toMatchObject({ status: "failed", error: "refused" });
+  expect([fakes.machine.servers.size, await fakes.names("making")]).toEqual([1, []]);
+});
+
+it("the log of a copy stays until its server has ended", async () => {
+  const stop = vi.spyOn(FakeServer.prototype, "stop");
+  onTestFinished(() => stop.mockRestore());
+  const marks: number[] = [];
+  const lookThenStop = async (server: FakeServer) => {
+    const statuses = join(server.data.directory, "pg_wal", "archive_status");
+    for (let times = 0; times < 50; times += 1) marks.push((await readdir(statuses)).length);
+    server.stop();
+  };
+  stop.mockImplementationOnce(function late(this: FakeServer) {
+    void lookThenStop(this);
+  });
+  await fakes.branch({ init_source: "schema-only" });
+  expect(marks).toEqual(Array.from({ length: 50 }, () => 1));
 });

@@ -15,3 +15,33 @@ it("gives turns one after another, whether they succeed or not", async () => {
   await Promise.all([next, other]);
   expect(seen.filter((one) => one !== "other")).toEqual(["first", "second"]);
 });
+
+it("turns are idle when the last one has ended, also one that was given out while the others were waited for", async () => {
+  const turns = new Turns();
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ended: string[] = [];
+  void turns.take("a", () => first.promise).then(() => ended.push("first"));
+  const idle = turns.idle().then(() => ended.push("idle"));
+  void turns.take("a", () => second.promise).then(() => ended.push("second"));
+  first.resolve();
+  await expect.poll(() => ended).toEqual(["first"]);
+  second.resolve();
+  await idle;
+  expect(ended).toEqual(["first", "second", "idle"]);
+});
+
+it("a third caller waits for the second, although the first has ended by then", async () => {
+  const turns = new Turns();
+  const second = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const first = turns.take("a", () => Promise.resolve());
+  const held = turns.take("a", () => second.promise).then(() => seen.push("second"));
+  await first;
+  await Promise.resolve();
+  const third = turns.take("a", () => Promise.resolve(seen.push("third")));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(seen).toEqual([]);
+  second.resolve();
+  await Promise.all([held, third]);
+  expect(seen).toEqual(["second", "third"]);
+});
