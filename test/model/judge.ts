@@ -78,14 +78,14 @@ function ownOf({ endpoints }: Service, { adopted }: Configuration): Service["end
 
 /** A write that no promise allows, as it is carried out. */
 export function forbidden(
-  { method, id, through }: Write,
+  { method, id, baseURL }: Write,
   service: Service,
   object: Kube | undefined,
   facts: Facts,
   configuration: Configuration,
 ): string | undefined {
   if (facts.isExcused || method === "POST") return undefined;
-  const target = service.endpoints.find((endpoint) => endpoint.at === through && `ep-${endpoint.id}` === id);
+  const target = service.endpoints.find((endpoint) => endpoint.at === baseURL && `ep-${endpoint.id}` === id);
   if (target === undefined || method !== "DELETE") return undefined;
   const own = ownOf(service, configuration);
   if (!own.includes(target)) return `never a stranger's: DELETE ${id}`;

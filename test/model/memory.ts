@@ -16,8 +16,8 @@ export interface Version {
 /** A request that one reconcile sends, and after which it waits for the answer. */
 export type Effect =
   | { kind: "patch"; ops: JsonPatchOperation[]; status: boolean }
-  | { kind: "write"; method: "POST" | "PATCH" | "DELETE" | "RESTART"; through: string; id: string; body: unknown }
-  | { kind: "get"; through: string; id: string };
+  | { kind: "write"; method: "POST" | "PATCH" | "DELETE" | "RESTART"; baseURL: string; id: string; body: unknown }
+  | { kind: "get"; baseURL: string; id: string };
 
 /** What came of it. */
 export type Reply =
@@ -41,7 +41,7 @@ export interface Lists {
   answered: { endpoint: Endpoint; at: number; contradicted: number }[];
   written: [string, number][];
   unlisted: string[];
-  through: string;
+  baseURL: string;
 }
 
 /** A reconcile that waits for an answer: what it began with, and all that has happened to it since. */

@@ -90,7 +90,7 @@ export class OperatorModel {
       const state = new ReconcileState(now, term);
       if (entered) state.entered(now);
       this.#settings.parts.seen(state, this.#compute(seen), now);
-      const lists: Lists = { answered: [], written: [], unlisted: [], through: "" };
+      const lists: Lists = { answered: [], written: [], unlisted: [], baseURL: "" };
       return this.#textOf({ known: state.known, lists, term }, undefined);
     }
     const { memory: text, run: runText } = partsOf(memoryText);
@@ -112,11 +112,11 @@ export class OperatorModel {
         const memory = trusted<Memory>(valueOf(text));
         if (memory.outdated === seen.version) return memoryText;
         memory.outdated = undefined;
-        const through = throughOf(this.#compute(seen));
-        if (memory.lists.through !== through) memory.lists = { answered: [], written: [], unlisted: [], through };
+        const baseURL = baseURLOf(this.#compute(seen));
+        if (memory.lists.baseURL !== baseURL) memory.lists = { answered: [], written: [], unlisted: [], baseURL };
         if (list === "none") memory.lists.list = undefined;
         else if (list !== "held") listed(memory.lists, list, now);
-        const begun: Run = { seen, at: now + 1, serviceNow, since: [], effect: { kind: "get", through: "", id: "" } };
+        const begun: Run = { seen, at: now + 1, serviceNow, since: [], effect: { kind: "get", baseURL: "", id: "" } };
         return this.#played(textOf(memory), begun);
       }
       case "replied":
@@ -213,10 +213,10 @@ export class OperatorModel {
     return { ...object, metadata: { ...object.metadata, resourceVersion: version } };
   }
 
-  #connection({ through }: Lists, serviceNow: number): ConnectionView {
+  #connection({ baseURL }: Lists, serviceNow: number): ConnectionView {
     const session = {
-      fingerprint: through,
-      baseURL: through,
+      fingerprint: baseURL,
+      baseURL,
       projectIsGone: () => Promise.resolve(false),
       time: { isKnown: true, now: () => serviceNow },
     };
@@ -225,17 +225,17 @@ export class OperatorModel {
   }
 
   #access(lists: Lists, replay: Replay): ListerAccess {
-    const { through } = lists;
+    const { baseURL } = lists;
     const write = (method: "POST" | "PATCH" | "DELETE" | "RESTART", id: string, body: unknown) =>
-      replay.service({ kind: "write", method, through, id, body });
+      replay.service({ kind: "write", method, baseURL, id, body });
     const client = {
-      fingerprint: through,
-      account: { baseURL: through },
+      fingerprint: baseURL,
+      account: { baseURL },
       createEndpoint: (_: string, body: unknown) => write("POST", "", body),
       patchEndpoint: (_: string, id: string, body: unknown) => write("PATCH", id, body),
       deleteEndpoint: (_: string, id: string) => write("DELETE", id, null),
       restartEndpoint: (_: string, id: string) => write("RESTART", id, null),
-      getEndpoint: (_: string, id: string) => replay.service({ kind: "get", through, id }),
+      getEndpoint: (_: string, id: string) => replay.service({ kind: "get", baseURL, id }),
     };
     const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0, end: () => {} };
     const gate = { pass: () => undefined, answered: () => {}, waitsAgain: false, isWaiting: false, end: () => {} };
@@ -250,12 +250,12 @@ export class OperatorModel {
 
 /** No other Compute claims anything. */
 function claimantsOf(compute: Compute): Subject["claimants"] {
-  const claims = new ClaimIndex({ serviceOf: throughOf, isOutsider: () => false });
+  const claims = new ClaimIndex({ serviceOf: baseURLOf, isOutsider: () => false });
   claims.set(compute);
   return claims.claimantsOf(compute);
 }
 
 /** A connection leads to the service that it is named after. */
-function throughOf({ spec }: Compute): string {
+function baseURLOf({ spec }: Compute): string {
   return spec.connectionRef.name;
 }

@@ -99,15 +99,15 @@ export class Processes extends Servers {
     const { metadata, status } = object;
     const shows = status.conditions?.find(({ type }) => type === "Ready")?.reason;
     const { through: sent } = (status["pendingWrite"] ?? {}) as { through?: string };
-    const through =
+    const connection =
       shows === "CreateUnknown"
         ? sent
         : shows === "MassLoss"
           ? trusted<string | undefined>(status["observedThrough"])
           : undefined;
     // The connection is put back.
-    if (through !== undefined && through !== "" && through !== object.spec.connectionRef.name) {
-      const spec = { ...object.spec, connectionRef: { name: through } };
+    if (connection !== undefined && connection !== "" && connection !== object.spec.connectionRef.name) {
+      const spec = { ...object.spec, connectionRef: { name: connection } };
       this.writeObject(
         current,
         this.texts.of(textOf({ ...object, spec, metadata: { ...metadata, generation: metadata.generation + 1 } })),

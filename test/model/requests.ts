@@ -65,7 +65,7 @@ export class Requests extends Processes {
     }
     if (effect.kind === "get") {
       const { endpoints } = this.service(current);
-      const endpoint = endpoints.find((one) => one.at === effect.through && `ep-${one.id}` === effect.id);
+      const endpoint = endpoints.find((one) => one.at === effect.baseURL && `ep-${one.id}` === effect.id);
       const answer =
         endpoint === undefined
           ? ({ kind: "notFound", message: "no such endpoint" } as const)

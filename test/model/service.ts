@@ -34,7 +34,7 @@ export interface Service {
 /** A request that writes. */
 export interface Write {
   method: "POST" | "PATCH" | "DELETE" | "RESTART";
-  through: string;
+  baseURL: string;
   id: string;
   body: unknown;
 }
@@ -99,15 +99,15 @@ function set(body: Body, before: Partial<Standing>, now: number | undefined): Pa
 /** Carries a write out: the service afterwards, and its answer. */
 export function carriedOut(
   service: Service,
-  { method, through, id, body }: Write,
+  { method, baseURL, id, body }: Write,
   settings: ServiceSettings,
   now?: number,
 ): { service: Service; answer: Answer<Written> } {
   const sent = bodyOf({ body });
-  const target = service.endpoints.find((endpoint) => endpoint.at === through && `ep-${endpoint.id}` === id);
+  const target = service.endpoints.find((endpoint) => endpoint.at === baseURL && `ep-${endpoint.id}` === id);
   const isTaken = (branch: string) =>
     settings.type === "read_write" &&
-    service.endpoints.some((one) => one.at === through && one.branch === branch && one !== target);
+    service.endpoints.some((one) => one.at === baseURL && one.branch === branch && one !== target);
   const refused = (status: number, message: string) =>
     ({ service, answer: { kind: "refused", status, code: "", message } }) as const;
   const ok = (endpoints: Standing[], endpoint: Standing | undefined, made = service.made) => {
@@ -120,7 +120,7 @@ export function carriedOut(
     const made = service.made + 1;
     const endpoint: Standing = {
       id: made,
-      at: through,
+      at: baseURL,
       branch,
       name: sent.name,
       restarts: 0,

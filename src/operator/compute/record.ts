@@ -133,7 +133,7 @@ export type Opening =
   /** A request may still take effect: lists that begin in `forMs` milliseconds decide. */
   | { kind: "waiting"; forMs: number }
   /** Lists come through another base URL than the request went to. */
-  | { kind: "elsewhere"; through: string }
+  | { kind: "elsewhere"; baseURL: string }
   /** Nothing can arrive any more, and endpoints without a name may be what was made. */
   | { kind: "nameless"; candidates: readonly Endpoint[] };
 
@@ -141,7 +141,7 @@ export type Opening =
 export function openingOf(o: Observation, write: RememberedWrite | undefined): Opening | undefined {
   const open = openWrite(write);
   if (open === undefined || open.record.operation === "move") return undefined;
-  if (!isSameService(o, open.record)) return { kind: "elsewhere", through: open.record.through };
+  if (!isSameService(o, open.record)) return { kind: "elsewhere", baseURL: open.record.through };
   const forMs = settlesInMs(o, open);
   if (forMs > 0) return { kind: "waiting", forMs };
   return { kind: "nameless", candidates: candidatesOf(o, open) };

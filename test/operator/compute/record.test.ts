@@ -333,7 +333,7 @@ describe("why a create is open", () => {
     [
       "lists come from another service",
       opening(settled, [], { baseURL: "https://other/api/v2", fingerprint: "other" }),
-      { kind: "elsewhere", through: "https://service/api/v2" },
+      { kind: "elsewhere", baseURL: "https://service/api/v2" },
     ],
     [
       "endpoints have no names",

@@ -68,8 +68,8 @@ function isSeenElsewhere(
   const { lossConfirmed, recordedID } = annotations;
   if (lossConfirmed) return false;
   const isLinked = recordedID !== undefined && compute.status.observedThrough !== fingerprint;
-  const through = isOpen(write) ? write?.record.through : undefined;
-  return isLinked || (through !== undefined && through !== "" && through !== baseURL && through !== fingerprint);
+  const sentTo = isOpen(write) ? write?.record.through : undefined;
+  return isLinked || (sentTo !== undefined && sentTo !== "" && sentTo !== baseURL);
 }
 
 function deletion(o: Observation, s: ReadonlyState): Action {

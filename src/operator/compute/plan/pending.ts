@@ -40,7 +40,7 @@ export function waitFor(opening: Opening, o: Observation, { write }: ReadonlySta
   const said = (message: string) => ({ kind: "wait", reason: "CreateUnknown", message }) as const;
   switch (opening.kind) {
     case "elsewhere":
-      return said(messages.sentElsewhere(opening.through, o.baseURL, signature));
+      return said(messages.sentElsewhere(opening.baseURL, o.baseURL, signature));
     case "nameless":
       return said(messages.nameless(idsOf(opening.candidates), isDeleted));
     case "waiting": {

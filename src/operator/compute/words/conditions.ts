@@ -195,8 +195,8 @@ export const noAnswer =
 export const unknown = {
   searching: (name: string, createSettleMs: number, isDeleted: boolean): string =>
     `A create was sent and its outcome is not known. The lists are searched for ${name} for ${createSettleMs / 1000 + 10} s (--create-settle and 10 s) before ${isDeleted ? "the Compute is removed" : "another create is sent"}.`,
-  sentElsewhere: (through: string, baseURL: string, name: string): string =>
-    `A create was sent to ${through} and its outcome is not known; the connection leads to ${baseURL} now, whose lists decide nothing. Put spec.baseURL back, or look for ${name} there and set the annotation ${annotations.confirmLoss} to a new value.`,
+  sentElsewhere: (before: string, baseURL: string, name: string): string =>
+    `A create was sent to ${before} and its outcome is not known; the connection leads to ${baseURL} now, whose lists decide nothing. Put spec.baseURL back, or look for ${name} there and set the annotation ${annotations.confirmLoss} to a new value.`,
   /** The name proves whose an endpoint is: where it is not shown, no list proves that ours is not there. */
   nameless: (candidates: readonly string[], isDeleted: boolean): string => {
     const ids = candidates.toSorted().join(", ");
