@@ -99,7 +99,7 @@ function condition(reason: string) {
   return { type: "Ready", status: "False", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
 }
 
-/** A running primary that nobody marked, until a test says more. */
+/** A running primary that nobody signed, until a test says more. */
 export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
   return {
     id: "ep-one",
@@ -112,7 +112,7 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
   };
 }
 
-/** The endpoint that this Compute made, by its marker. */
+/** The endpoint that this Compute made, by its signature. */
 export function madeBy(maker: Compute, fields: Partial<Endpoint> = {}): Endpoint {
   const { metadata, spec } = maker;
   return endpoint({ name: signatureOfUID(metadata.uid), branch_id: branchIDOf(maker), type: spec.type, ...fields });

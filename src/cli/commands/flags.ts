@@ -233,7 +233,7 @@ export function onlyName(args: readonly string[], what: string): string {
 }
 
 export interface ExportFlags {
-  /** Empty: all. */
+  /** Ids; empty means every project. */
   projects: readonly string[];
   organization: string | undefined;
   namespace: string | undefined;

@@ -1,13 +1,13 @@
 import type { Inventory } from "../plan/inventory.ts";
 import type { Leaving } from "../plan/tracked.ts";
 
-/** The end of an object of which a change is left for later. */
+/** The event that a change which is left for later waits for. */
 export type Awaited = "a window" | "their turn";
 
 /** Result of one round for an object: a write was sent, it waits, or it has come to its end. */
 export interface Round {
   wrote: boolean;
-  /** `waits`: a change is left for a window that is not open, or until other members of the pool have theirs. */
+  /** `waits`: the event that a change waits for which this command leaves. */
   end?: { ok: boolean; said: string; waits?: Awaited };
   said?: string;
 }
@@ -23,7 +23,7 @@ export interface RoundContext {
 /** The same write is given up after this many failures in a row. */
 const mostFailures = 8;
 
-/** True if a write that failed may be sent again. One that was only put off has done nothing: --timeout ends it. */
+/** True if a failed write may be sent again. One that was only put off did nothing: only --timeout ends its retries. */
 export function isSentAgain({ reason, failures }: { reason: string; failures: number }): boolean {
   return reason === "ProjectBusy" || reason === "RateLimited" || failures + 1 < mostFailures;
 }

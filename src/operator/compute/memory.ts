@@ -21,7 +21,7 @@ export interface ComputeMemory {
     countAfter: number;
     /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
     firstCreateAfter: number;
-    /** The last write, if its answer is laid over lists: when it ended, and after when lists counted before it. */
+    /** The last write, if its answer is laid over lists: its end; lists newer than `before` counted before it. */
     laidOver?: { at: number; before: number };
   };
   /** A version of the Compute was seen. */

@@ -2,9 +2,9 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 const prefix = "compute_operator_";
-/** Further values of a label count as `other`, so that no fleet or service can flood the monitoring. */
+/** Values of a label that are shown. Further ones count as `other`: no fleet or service can flood the monitoring. */
 const mostValues = 64;
-/** The values of `namespace` are chosen with --metrics-namespaces; over time others may be chosen. */
+/** The same for `namespace`: --metrics-namespaces bounds the values shown at a time, and they change over time. */
 const mostNamespaces = 2000;
 const longestValue = 64;
 
@@ -44,7 +44,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
 
 type Makers = ReturnType<typeof makers>;
 
-/** Of the run: reconciles and requests. */
+/** Metrics of the run: reconciles and requests. */
 function metricsOfRun({ counter, gauge, histogram }: Makers) {
   return {
     reconciles: counter("reconcile_total", "Reconciles of an object, by outcome.", ["kind", "result"]),
@@ -101,7 +101,7 @@ function metricsOfRun({ counter, gauge, histogram }: Makers) {
   };
 }
 
-/** Of the Computes, by namespace where one is told. */
+/** Metrics of the Computes and Branches, by namespace where that is known. */
 function metricsOfFleet({ counter, gauge }: Makers) {
   return {
     computes: gauge("computes", "Computes by state and readiness.", ["namespace", "state", "ready"]),

@@ -209,7 +209,7 @@ export const computeStatus = z.object({
 export type SecretStatus = z.output<typeof secretStatus>;
 export type ComputeStatus = z.output<typeof computeStatus>;
 
-/** Of an endpoint that is another's the status keeps nothing: a link would outlive the annotation in it. */
+/** The fields that a status drops for an endpoint of another owner: left there, they would pass for a link. */
 export const nothingShown = {
   endpointID: undefined,
   host: undefined,

@@ -11,8 +11,8 @@ import type { Project } from "../tracked.ts";
 import { namedFor } from "./named-branch.ts";
 
 /**
- * Tracks what `--prune` deletes: made by apply for this fleet and namespace, in a project of its Computes or Branches
- * here. `leaving`: branches that are deleted, and their endpoints with them.
+ * Tracks the Computes that `--prune` deletes: apply made their endpoints for this fleet and namespace, in a project
+ * that the manifests use there. `leaving`: the branches that are deleted with their endpoints.
  */
 export function trackPrunedComputes(
   inventory: Inventory,
@@ -41,7 +41,7 @@ export function trackPrunedComputes(
   }
 }
 
-/** The manifests' place in a project, as a Compute that is removed had it. */
+/** Namespace, project and connection of a Compute whose manifest was removed. */
 interface PrunePlace {
   namespace: string | undefined;
   projectID: string;
@@ -67,7 +67,7 @@ function unownedIn(project: Project, place: PrunePlace, inventory: Inventory): E
   });
 }
 
-/** True if the Compute may adopt the primary of a branch that it names: `ownerOf` knows only a branch with an id. */
+/** True if the Compute may adopt the primary of a branch that it names: `ownerOf` looks at ids alone. */
 function adoptsByBranchName(compute: Compute, endpoint: Endpoint, project: Project, inventory: Inventory): boolean {
   const { named } = namedFor(compute, project, inventory);
   if (named === undefined || !adoptsPrimary(compute, endpoint)) return false;
@@ -91,7 +91,7 @@ function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, n
     ...object,
     metadata: { ...object.metadata, annotations: { [annotations.endpointID]: id } },
     spec: { connectionRef, projectID, branchID, type },
-    // A status without conditions counts as wiped: the deletion would wait a settle time for a create that none sent.
+    // A status without conditions counts as wiped: the deletion would wait a settle time for a create that nobody sent.
     // Without the account a list that lacks the endpoint would not prove it gone.
     status: { conditions: [ready], observedThrough },
   });

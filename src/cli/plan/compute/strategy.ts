@@ -24,8 +24,8 @@ import { observe } from "./observe.ts";
 type InMemory = Extract<Action, { kind: "link" | "resolve" | "restoreFinalizer" | "dropFinalizer" | "restarted" }>;
 
 /**
- * `settled` is a step where the endpoint is to be signed afterwards; `noop` where the operator would list again to see
- * whether nobody is connected: a command has just listed.
+ * Actions after which the Compute is planned again. `settled`: only where the endpoint is signed next. `noop`: only
+ * where the operator would list again to see that nobody is connected, and a command has just listed.
  */
 type Step = InMemory | Extract<Action, { kind: "settled" | "noop" }>;
 type End = Exclude<Action, InMemory>;
@@ -95,7 +95,7 @@ export async function resolveName(tracked: TrackedCompute, inventory: Inventory)
 function planCompute(seen: Observed, tracked: TrackedCompute, { scope }: Inventory): Planned<Step, End> {
   const { known } = tracked.memory;
   const first = plan(seen, known);
-  // The operator goes on after the event with this warning; here the create's line shows it.
+  // The operator records this warning as an event, then creates; here the line of the create shows it.
   const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
   const planned = warnsOf === undefined ? first : plan(seen, { ...known, told: { formers: warnsOf } });
   const action = guarded(planned, seen, tracked);
@@ -114,7 +114,7 @@ function planCompute(seen: Observed, tracked: TrackedCompute, { scope }: Invento
 }
 
 /**
- * True for an endpoint from before apply was given the fleet: it is signed once at rest, which the status has to show.
+ * True for an endpoint that apply made before it was given the fleet: it is signed once the status shows it at rest.
  */
 function isToBeSigned(
   { reason }: Extract<Action, { kind: "settled" }>,

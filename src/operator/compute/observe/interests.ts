@@ -5,7 +5,7 @@ import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { rowOf } from "../words/reasons.ts";
 import { branchNameNeeded } from "./observation.ts";
 
-/** Reasons besides the stalled ones that any endpoint which comes, goes or moves may end. */
+/** Reasons, besides the stalled ones, that may end as soon as any endpoint comes, goes or moves. */
 const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "EndpointLost"]);
 
 /** Changes of its project that affect a Compute, besides those of its own endpoint. */
