@@ -2,6 +2,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import type { ServiceContext } from "./context.ts";
 import { ErrorLog } from "./error-log.ts";
+import { messageOf } from "./error-message.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
@@ -253,8 +254,9 @@ class CannotListen extends Error {
   override name = "CannotListen";
 
   constructor({ host, port }: RunOptions, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    super(`cannot listen on ${host}, port ${port}: ${why}. Choose others with --host and --port.`, { cause });
+    super(`cannot listen on ${host}, port ${port}: ${messageOf(cause)}. Choose others with --host and --port.`, {
+      cause,
+    });
   }
 }
 
@@ -262,8 +264,7 @@ class CannotAnnounce extends Error {
   override name = "CannotAnnounce";
 
   constructor(file: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    super(`cannot write the file ${file}: ${why}. Choose another with --ready-file.`, { cause });
+    super(`cannot write the file ${file}: ${messageOf(cause)}. Choose another with --ready-file.`, { cause });
   }
 }
 

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/
 import { arch, platform } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { z } from "zod";
-import { messageOf, PostgresUnusable } from "./failure.ts";
+import { messageOf } from "../error-message.ts";
+import { PostgresUnusable } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 
 /** The directory that holds `postgres` and `initdb`. */

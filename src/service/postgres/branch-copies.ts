@@ -1,8 +1,9 @@
 import type { ServiceClock } from "../clock.ts";
+import { messageOf } from "../error-message.ts";
 import type { CopyWanted } from "../store/branch-data.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage, MadeData } from "./branch-storage.ts";
-import { messageOf, ServerFailed } from "./failure.ts";
+import { ServerFailed } from "./failure.ts";
 import { pointFrom } from "./history/point.ts";
 
 export interface CopyPorts {

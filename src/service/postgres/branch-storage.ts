@@ -3,6 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../computes/backend.ts";
 import { type HistoryPoint, positionOf } from "../domain/history-point.ts";
+import { messageOf } from "../error-message.ts";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
@@ -12,7 +13,7 @@ import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStop
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
 import { type Limits, limitsOf } from "./config.ts";
 import { copySlots, renameDurably } from "./copy-tree.ts";
-import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
+import { isFullDisk, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
 import { catalogThen } from "./history/catalog-then.ts";
 import { Histories } from "./history/histories.ts";

@@ -11,7 +11,3 @@ export class ServerFailed extends Error {
 export function isFullDisk(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOSPC";
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import { scaled } from "../computes/durations.ts";
+import { messageOf } from "../error-message.ts";
 import type { Ids } from "../ids.ts";
 import { refusals } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
@@ -16,7 +17,7 @@ import { authorityPath, certificateBy, type ServedCertificate, servedNames } fro
 import type { DrivenService } from "./driven-service.ts";
 import { DriverAccess } from "./driver/driver-access.ts";
 import { Queries } from "./driver/queries.ts";
-import { messageOf, PostgresUnusable } from "./failure.ts";
+import { PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate } from "./gate.ts";
 import { HistoryKeeper } from "./history/keeper.ts";

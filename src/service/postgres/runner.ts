@@ -2,12 +2,13 @@ import { schedule } from "../computes/chain.ts";
 import { becomeReady, finish } from "../computes/due-events.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
+import { messageOf } from "../error-message.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { BranchCopies } from "./branch-copies.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
-import { isFullDisk, messageOf, PostgresUnusable, ServerFailed } from "./failure.ts";
+import { isFullDisk, PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** Number of times that a server may end on its own within a minute before it is left stopped. */

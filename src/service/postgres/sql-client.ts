@@ -11,7 +11,8 @@ import type {
   RowDescriptionMessage,
 } from "pg-protocol/dist/messages.js";
 import { Parser } from "pg-protocol/dist/parser.js";
-import { messageOf, ServerFailed } from "./failure.ts";
+import { messageOf } from "../error-message.ts";
+import { ServerFailed } from "./failure.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { identifier } from "./quoting.ts";
 import { ScramLogin } from "./scram.ts";

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
+import { messageOf } from "../error-message.ts";
 import { Seed } from "./document.ts";
 import { doublesIn } from "./doubles.ts";
 import { BadSeed } from "./seed.ts";
@@ -47,10 +48,6 @@ export function readSeed(file: string): Seed {
     throw new BadSeed(`cannot read the seed ${file}: ${messageOf(error)}`, { cause: error });
   }
   return parseSeed(yaml, file);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Without the lines of the file that the parser quotes, because they may contain keys. */

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { messageOf } from "../error-message.ts";
 import { StoreFull } from "../refusal.ts";
 import type { Row } from "./row.ts";
 import { firstVersion, latestVersion, steps } from "./schema.ts";
@@ -35,7 +36,7 @@ export class Database {
       opened?.close();
       if (error instanceof StoreUnusable) throw error;
       throw new StoreUnusable(
-        `cannot use ${file} as the service's store: ${reasonOf(error)}. It must be a writable SQLite file of this program that no other service has open.`,
+        `cannot use ${file} as the service's store: ${messageOf(error)}. It must be a writable SQLite file of this program that no other service has open.`,
         { cause: error },
       );
     }
@@ -127,8 +128,4 @@ function named(error: unknown): unknown {
 function bindable(value: Value): SQLInputValue {
   if (value === undefined) return null;
   return typeof value === "boolean" ? Number(value) : value;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import type { ServiceClock } from "../../clock.ts";
+import { messageOf } from "../../error-message.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
-import { messageOf } from "../failure.ts";
 import type { Histories } from "./histories.ts";
 import { segmentBytes } from "./segments.ts";
 

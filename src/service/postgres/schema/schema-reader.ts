@@ -1,7 +1,8 @@
+import { messageOf } from "../../error-message.ts";
 import { Refusal, refusals, required } from "../../refusal.ts";
 import type { Store } from "../../store/store.ts";
 import type { BranchCopies } from "../branch-copies.ts";
-import { messageOf, PostgresUnusable, ServerFailed } from "../failure.ts";
+import { PostgresUnusable, ServerFailed } from "../failure.ts";
 import type { Fleet } from "../fleet.ts";
 import { AnswerTooLarge } from "../sql-client.ts";
 import { dumpSchema } from "./dump.ts";
