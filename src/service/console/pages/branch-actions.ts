@@ -1,8 +1,8 @@
 import { noteOf } from "../../domain/branch-note.ts";
 import type { Branch } from "../../store/branches.ts";
 import { type Html, html } from "../html.ts";
-import { tokenField } from "../layout.ts";
 import type { Visit } from "../visit.ts";
+import { lineForm, option } from "./parts.ts";
 import { branchPath } from "./paths.ts";
 
 /** The ends that the page offers, in seconds from now. */
@@ -18,9 +18,9 @@ export function branchActions(visit: Visit, branch: Branch): Html {
   const { branches } = visit.context.store;
   const parent = branch.parentId === undefined ? undefined : branches.get(branch.projectId, branch.parentId);
   const hasChildren = branches.hasChildren(branch);
+  const path = branchPath(branch.projectId, branch.id);
   const form = (verb: string, content: Html) =>
-    html`<form class="create" method="post" action="${branchPath(branch.projectId, branch.id)}/${verb}" autocomplete="off"
-aria-label="${verb} ${branch.name}">${tokenField(visit.token)}${content}</form>`;
+    lineForm(visit.token, `${path}/${verb}`, `${verb} ${branch.name}`, content);
   const mayGo = !branch.isDefault && !branch.isProtected && !hasChildren;
   const mayReset = parent && !branch.isProtected && !hasChildren;
   if (!mayGo && !mayReset) return html`<p>${whyNone(branch)}</p>`;
@@ -36,9 +36,7 @@ function whyNone({ isDefault, isProtected }: Branch): string {
 }
 
 function endChoice({ expiresAt }: Branch): Html {
-  return html`<label>Ends <select name="seconds">${offeredEnds.map(
-    ([seconds, words]) => html`<option value="${seconds}">${words}</option>`,
-  )}${expiresAt !== undefined && html`<option value="">never</option>`}</select></label>
+  return html`<label>Ends <select name="seconds">${offeredEnds.map(([seconds, words]) => option(seconds, words))}${expiresAt !== undefined && option("", "never")}</select></label>
 <button class="quiet">Set</button>`;
 }
 

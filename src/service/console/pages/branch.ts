@@ -15,7 +15,6 @@ import {
   usageInWords,
   usedInWords,
 } from "../labels.ts";
-import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
 import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
@@ -24,6 +23,7 @@ import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions } from "./options.ts";
 import { keptQuery, listControls, pageLinks, partOf } from "./paging.ts";
+import { lineForm, option, table } from "./parts.ts";
 import { branchPath, computePath, rolesPath } from "./paths.ts";
 import { placeOf, trail } from "./place.ts";
 import { sizeForm } from "./size-form.ts";
@@ -45,7 +45,7 @@ export function branchPage(visit: Visit): Page {
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))} · <a href="${rolesPath(project.id, branch.id)}">Roles and databases</a>${context.queries && html` · <a href="${branchPath(project.id, branch.id)}/query">Query</a>`}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 ${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts })}
-<div id="computes" data-live>${computes.length === 0 ? none : found.total === 0 ? nothingFound(part) : table(visit, found.rows, free)}</div>
+<div id="computes" data-live>${computes.length === 0 ? noCompute : found.total === 0 ? nothingFound(part) : computeTable(visit, found.rows, free)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
@@ -59,23 +59,23 @@ const sorts = [["", "primary first"], ...computeSorts] as const;
 
 function createForm({ token }: Visit, branch: Branch, computes: readonly StoredEndpoint[], free: boolean): Html {
   const primary = computes.some(({ type }) => type === "read_write");
-  return html`<form class="create" method="post" action="${branchPath(branch.projectId, branch.id)}/computes"
-autocomplete="off" aria-label="New compute">${tokenField(token)}
-<label>Type <select name="type">${!primary && html`<option value="read_write">Primary</option>`}
-<option value="read_only">Read Replica</option></select></label>
-<label>Size <select name="size">${sizeOptions(1, free)}</select> vCPU</label> <button>Create compute</button></form>`;
+  const content = html`
+<label>Type <select name="type">${!primary && option("read_write", "Primary")}
+${option("read_only", "Read Replica")}</select></label>
+<label>Size <select name="size">${sizeOptions(1, free)}</select> vCPU</label> <button>Create compute</button>`;
+  const action = `${branchPath(branch.projectId, branch.id)}/computes`;
+  return lineForm(token, action, "New compute", content);
 }
 
-const none = html`<p>This branch has no computes: nobody can connect to it.</p>`;
+const noCompute = html`<p>This branch has no computes: nobody can connect to it.</p>`;
 
-function table(visit: Visit, found: readonly FoundCompute[], free: boolean): Html {
-  return html`<div class="scroll"><table class="cards"><caption>Computes of this branch</caption>
-<thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Compute id</th><th scope="col">Size</th>
-<th scope="col">Last active</th><th scope="col">Change</th></tr></thead>
-<tbody>${found.map((one) => {
+function computeTable(visit: Visit, found: readonly FoundCompute[], free: boolean): Html {
+  const columns = ["Type", "Status", "Compute id", "Size", "Last active", "Change"];
+  const rows = found.map((one) => {
     const compute = visit.context.store.endpoints.byId(one.id);
     return compute && row(visit, compute, one, free);
-  })}</tbody></table></div>`;
+  });
+  return table("Computes of this branch", columns, rows);
 }
 
 function row(visit: Visit, compute: StoredEndpoint, { usedMs }: FoundCompute, free: boolean): Html {

@@ -6,7 +6,6 @@ import type { Project } from "../../store/projects.ts";
 import { copyable, copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
-import { tokenField } from "../layout.ts";
 import type { Moved, Page, Visit } from "../visit.ts";
 import { stateReason } from "./compute-state.ts";
 import { connectPanel } from "./connect.ts";
@@ -14,6 +13,7 @@ import { dayCharts } from "./day.ts";
 import { computeWarning } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { mostChoices } from "./paging.ts";
+import { lineForm, option } from "./parts.ts";
 import { computePath, operationsPath } from "./paths.ts";
 import { computeAt, type Place, placeOf, projectOf, trail } from "./place.ts";
 import { sizeForm } from "./size-form.ts";
@@ -81,8 +81,7 @@ function actions(visit: Visit, { project, branch, compute }: Subject): Html {
   const { branches } = visit.context.store;
   const others = branches.page(project.id, 1, mostChoices).filter(({ id: other }) => other !== branch.id);
   const form = (verb: string, content: Html) =>
-    html`<form class="create" method="post" action="${computePath(project.id, branch.id, id)}/${verb}"
-aria-label="${verb} ${id}">${tokenField(visit.token)}${content}</form>`;
+    lineForm(visit.token, `${computePath(project.id, branch.id, id)}/${verb}`, `${verb} ${id}`, content);
   return html`<div class="actions">
 ${form(disabled ? "enable" : "disable", html`<button class="quiet">${disabled ? "Enable" : "Disable"}</button>`)}
 ${running ? form("suspend", html`<button class="quiet">Suspend</button>`) : !disabled && form("start", html`<button>Start</button>`)}
@@ -91,7 +90,7 @@ ${
   others.length > 0 &&
   form(
     "move",
-    html`<label>Move to <select name="to">${others.map((other) => html`<option value="${other.id}">${other.name}</option>`)}</select></label>
+    html`<label>Move to <select name="to">${others.map((other) => option(other.id, other.name))}</select></label>
 <button class="quiet">Move</button> <small>leaves it idle there</small>`,
   )
 }

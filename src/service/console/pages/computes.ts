@@ -9,6 +9,7 @@ import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWor
 import type { Page, Visit } from "../visit.ts";
 import { managementInWords } from "./management.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
+import { table } from "./parts.ts";
 import { branchPath, computePath, projectPath } from "./paths.ts";
 
 /** The computes of all projects that the account reaches, found by a part of their id, name or branch. */
@@ -73,13 +74,12 @@ export function nothingFound({ search, state }: Part): Html {
 
 /** A table of computes of any project. `prefix`: of the ids of rows, where a page has several tables. */
 export function computeTable(visit: Visit, found: readonly FoundCompute[], prefix = ""): Html {
-  return html`<div class="scroll"><table class="cards"><caption>${counted(found.length, "compute")}</caption>
-<thead><tr><th scope="col">Compute id</th><th scope="col">Project</th><th scope="col">Branch</th><th scope="col">Type</th>
-<th scope="col">Status</th><th scope="col">Size</th><th scope="col">Used this week</th><th scope="col">Last active</th></tr></thead>
-<tbody>${found.map((one) => {
+  const columns = ["Compute id", "Project", "Branch", "Type", "Status", "Size", "Used this week", "Last active"];
+  const rows = found.map((one) => {
     const compute = visit.context.store.endpoints.byId(one.id);
     return compute && row(visit, one, compute, prefix);
-  })}</tbody></table></div>`;
+  });
+  return table(counted(found.length, "compute"), columns, rows);
 }
 
 function row(

@@ -9,6 +9,7 @@ import type { Page, Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { computeTable, findComputes } from "./computes.ts";
 import { computeLink } from "./operations.ts";
+import { table } from "./parts.ts";
 import { branchPath, operationsPath, projectPath } from "./paths.ts";
 import { projectForm } from "./projects.ts";
 
@@ -66,28 +67,23 @@ ${
 }
 
 function endingTable({ context, at }: Visit, branches: readonly Branch[]): Html {
-  return html`<div class="scroll"><table class="cards"><caption>Branches that end soon</caption>
-<thead><tr><th scope="col">Branch</th><th scope="col">Project</th><th scope="col">Ends</th><th scope="col">Kept by</th></tr></thead>
-<tbody>${branches.map(
-    (branch) => html`<tr><th scope="row"><a href="${branchPath(branch.projectId, branch.id)}">${branch.name}</a></th>
+  const row = (branch: Branch) =>
+    html`<tr><th scope="row"><a href="${branchPath(branch.projectId, branch.id)}">${branch.name}</a></th>
 <td>${projectLink(context.store.projects.get(branch.projectId))}</td>
 <td>${branch.expiresAt !== undefined && momentAhead(branch.expiresAt, at)}</td><td>${keeperOfBranch(branch)}</td></tr>
-`,
-  )}</tbody></table></div>`;
+`;
+  return table("Branches that end soon", ["Branch", "Project", "Ends", "Kept by"], branches.map(row));
 }
 
 function failedTable(visit: Visit, operations: readonly StoredOperation[]): Html {
   const { context, at } = visit;
-  return html`<div class="scroll"><table class="cards"><caption>Operations that failed</caption>
-<thead><tr><th scope="col">Action</th><th scope="col">Project</th><th scope="col">Compute</th><th scope="col">Why</th>
-<th scope="col">When</th></tr></thead>
-<tbody>${operations.map(({ action, projectId, endpointId, error, updatedAt }) => {
-    return html`<tr><th scope="row"><a href="${operationsPath(projectId)}?state=failed">${action.replaceAll("_", " ")}</a></th>
+  const row = ({ action, projectId, endpointId, error, updatedAt }: StoredOperation) =>
+    html`<tr><th scope="row"><a href="${operationsPath(projectId)}?state=failed">${action.replaceAll("_", " ")}</a></th>
 <td>${projectLink(context.store.projects.get(projectId))}</td>
 <td>${endpointId !== undefined && computeLink(visit, projectId, endpointId)}</td>
 <td>${error}</td><td>${moment(updatedAt, at)}</td></tr>
 `;
-  })}</tbody></table></div>`;
+  return table("Operations that failed", ["Action", "Project", "Compute", "Why", "When"], operations.map(row));
 }
 
 function projectLink(project: { id: string; name: string } | undefined): Html | undefined {

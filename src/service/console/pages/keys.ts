@@ -3,9 +3,9 @@ import type { ApiKey, KeyScope } from "../../store/keys.ts";
 import { copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
-import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { listControls, mostChoices, pageLinks, pageNumber, partOf, perPage } from "./paging.ts";
+import { confirmedForm, lineForm, none, option, table } from "./parts.ts";
 
 /** The account's personal keys, and the keys of its organizations that it may see. */
 export function keysPage(visit: Visit): Page {
@@ -52,7 +52,7 @@ function keyList(visit: Visit, scope: KeyScope, list: KeyList): Html {
   const name = scope.kind === "personal" ? "page" : `page-${scope.organizationId}`;
   const part = partOf(visit);
   const found = context.store.keys.find(scope, part, { page: pageNumber(query, name), size: perPage });
-  if (found.total === 0) return html`<p>None${part.search === "" && part.state === "" ? " yet" : " like this"}.</p>`;
+  if (found.total === 0) return none(part);
   return html`${keyTable(visit, found.rows, list)}
 ${pageLinks(query, found, ["key", "keys"], { name, title: list.title })}`;
 }
@@ -97,21 +97,20 @@ function createsKeys(role: Role): boolean {
 function scopes({ context }: Visit, organizationId: string, role: Role): Html {
   const owners = [{ kind: "organization" as const, id: organizationId }];
   const projects = context.store.projects.list({ owners, limit: mostChoices });
-  return html`<label>for <select name="project">${role === "admin" && html`<option value="">all of it</option>`}
-${projects.map(({ id, name }) => html`<option value="${id}">project ${name} (${id})</option>`)}</select></label>`;
+  return html`<label>for <select name="project">${role === "admin" && option("", "all of it")}
+${projects.map(({ id, name }) => option(id, `project ${name} (${id})`))}</select></label>`;
 }
 
 function createForm({ token }: Visit, form: { action: string; name: string; scopes?: Html }): Html {
-  return html`<form class="create" method="post" action="${form.action}" autocomplete="off" aria-label="${form.name}">
-${tokenField(token)}<label>Name <input name="name" required maxlength="64"></label>
-${form.scopes} <button>Create key</button></form>`;
+  const content = html`<label>Name <input name="name" required maxlength="64"></label>
+${form.scopes} <button>Create key</button>`;
+  return lineForm(token, form.action, form.name, content);
 }
 
 function keyTable(visit: Visit, keys: readonly ApiKey[], { path, revocable }: KeyList): Html {
-  return html`<div class="scroll"><table class="cards">
-<thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">Created by</th><th scope="col">Created</th>
-<th scope="col">Last used</th>${revocable && html`<th scope="col">Revoke</th>`}</tr></thead>
-<tbody>${keys.map((key) => keyRow(visit, key, path, revocable))}</tbody></table></div>`;
+  const columns = ["Name", "For", "Created by", "Created", "Last used", ...(revocable ? ["Revoke"] : [])];
+  const rows = keys.map((key) => keyRow(visit, key, path, revocable));
+  return table(undefined, columns, rows);
 }
 
 function keyRow(visit: Visit, key: ApiKey, path: string, revocable: boolean): Html {
@@ -137,10 +136,8 @@ function scopeInWords({ context }: Visit, { scope }: ApiKey): string {
   }
 }
 
-/** Two steps without a script, because it cannot be undone. */
 function revokeForm({ token }: Visit, { id, name }: ApiKey, path: string): Html {
-  return html`<details><summary aria-label="Revoke ${name}">Revoke…</summary>
-<form method="post" action="${pathOf(...path.split("/"), String(id), "revoke")}">${tokenField(token)}
-<p>Requests with it fail from then on, for good.</p>
-<button class="danger" aria-label="Revoke ${name} for good">Revoke for good</button></form></details>`;
+  const action = pathOf(...path.split("/"), String(id), "revoke");
+  const warning = html`<p>Requests with it fail from then on, for good.</p>`;
+  return confirmedForm(token, action, ["Revoke", name, "for good"], warning);
 }

@@ -4,6 +4,7 @@ import { type Html, html } from "../html.ts";
 import { counted, moment, tookInWords } from "../labels.ts";
 import type { Page, Visit } from "../visit.ts";
 import { listControls, pageLinks, partOf, perPage } from "./paging.ts";
+import { none, table } from "./parts.ts";
 import { computePath } from "./paths.ts";
 import { projectOf, trail } from "./place.ts";
 
@@ -30,12 +31,10 @@ const sorts = [
 ] as const;
 
 export function operationTable(visit: Visit, operations: readonly StoredOperation[]): Html {
-  const { search, state } = partOf(visit);
-  if (operations.length === 0) return html`<p>None${search === "" && state === "" ? " yet" : " like this"}.</p>`;
-  return html`<div class="scroll"><table class="cards"><caption>${counted(operations.length, "operation")}</caption>
-<thead><tr><th scope="col">Action</th><th scope="col">Status</th><th scope="col">Compute</th><th scope="col">Began</th>
-<th scope="col">Took</th></tr></thead>
-<tbody>${operations.map((operation) => row(visit, operation))}</tbody></table></div>`;
+  if (operations.length === 0) return none(partOf(visit));
+  const columns = ["Action", "Status", "Compute", "Began", "Took"];
+  const rows = operations.map((operation) => row(visit, operation));
+  return table(counted(operations.length, "operation"), columns, rows);
 }
 
 /** A compute's id, with a link where it still is. */

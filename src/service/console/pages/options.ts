@@ -3,12 +3,13 @@ import { defaultSuspend, defaultSuspendSeconds, neverSuspend } from "../../../ap
 import { largestFreeSize } from "../../computes/limits.ts";
 import { type Html, html } from "../html.ts";
 import { suspensionInWords } from "../labels.ts";
+import { option } from "./parts.ts";
 
 /** All sizes, grouped by what they require; the API decides whether one is allowed. */
 export function sizeOptions(chosen: number, free: boolean): Html {
-  const option = (size: number) => html`<option${size === chosen && html` selected`}>${size}</option>`;
+  const sized = (size: number) => html`<option${size === chosen && html` selected`}>${size}</option>`;
   const among = (least: number, most: number) =>
-    computeUnitSizes.filter((size) => size > least && size <= most).map(option);
+    computeUnitSizes.filter((size) => size > least && size <= most).map(sized);
   const reached = free ? largestFreeSize : largestAutoscalingSize;
   return html`${among(0, reached)}
 ${free && html`<optgroup label="Needs a paid plan">${among(reached, largestAutoscalingSize)}</optgroup>`}
@@ -27,9 +28,7 @@ export function suspensionOptions(chosen: number, free: boolean): Html {
   const value = suspensionValue(chosen);
   const all = [defaultSuspend, ...offered, neverSuspend];
   const known = all.includes(value) || !(value > 0) ? all : [value, ...all];
-  const option = (seconds: number) =>
-    html`<option value="${seconds}"${seconds === value && html` selected`}>${suspensionInWords(seconds)}${
-      free && seconds === neverSuspend && ", needs a paid plan"
-    }</option>`;
-  return html`${known.map(option)}`;
+  const words = (seconds: number) =>
+    `${suspensionInWords(seconds)}${free && seconds === neverSuspend ? ", needs a paid plan" : ""}`;
+  return html`${known.map((seconds) => option(seconds, words(seconds), seconds === value))}`;
 }

@@ -6,10 +6,10 @@ import type { PageFound } from "../../store/table.ts";
 import { copyable } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { counted, endIn, hoursInWords, usageInWords } from "../labels.ts";
-import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { listControls, mostChoices, type Part, pageLinks, partOf, perPage } from "./paging.ts";
+import { lineForm, option, table } from "./parts.ts";
 import { branchPath, operationsPath, projectPath } from "./paths.ts";
 import { projectOf, trail } from "./place.ts";
 import { usageCharts } from "./usage.ts";
@@ -29,7 +29,7 @@ export function projectPage(visit: Visit): Page {
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${operationsPath(project.id)}">Operations</a></p>
 ${listControls(visit, { search: "Name, id or object", states, sorts })}
-<div id="branches" data-live>${found.total === 0 ? nothingFound(part) : table(visit, found)}</div>
+<div id="branches" data-live>${found.total === 0 ? nothingFound(part) : branchTable(visit, found)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["branch", "branches"])}</div>
 <section id="usage" data-live><h2>Last 24 hours</h2>${usageCharts(visit, project)}
 <p class="hint">By the hour, in UTC. Of active computes the most at one time.</p></section>
@@ -57,22 +57,20 @@ function nothingFound({ search }: Part): Html {
   return html`<p>No branch ${search === "" ? "is in this state" : html`has <q>${search}</q> in its name, its id or its object`}.</p>`;
 }
 
-function table(visit: Visit, { rows, total }: PageFound<Branch>): Html {
-  return html`<div class="scroll"><table class="cards dense"><caption>${counted(total, "branch", "branches")}</caption>
-<thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th><th scope="col">Used</th>
-<th scope="col">Ends</th><th scope="col">Kept by</th></tr></thead>
-<tbody>${rows.map((branch) => row(visit, branch))}</tbody></table></div>`;
+function branchTable(visit: Visit, { rows, total }: PageFound<Branch>): Html {
+  const columns = ["Branch", "Id", "Computes", "Used", "Ends", "Kept by"];
+  const body = rows.map((branch) => row(visit, branch));
+  return table(counted(total, "branch", "branches"), columns, body, "cards dense");
 }
 
 function createForm({ context, token, form }: Visit, { id }: Project): Html {
-  const option = ({ id: branch, name, isDefault }: Branch) =>
-    html`<option value="${branch}"${isDefault && html` selected`}>${name}</option>`;
-  return html`<form class="create" method="post" action="${projectPath(id)}/branches" autocomplete="off"
-aria-label="New branch">${tokenField(token)}
+  const parents = context.store.branches.page(id, 1, mostChoices);
+  const content = html`
 <label>Name <input name="name" maxlength="256" value="${form["name"]}"></label>
-<label>Parent <select name="parent">${context.store.branches.page(id, 1, mostChoices).map(option)}</select></label>
+<label>Parent <select name="parent">${parents.map((one) => option(one.id, one.name, one.isDefault))}</select></label>
 <label><input type="checkbox" name="compute" value="true" checked> with a primary compute</label>
-<button>Create branch</button></form>`;
+<button>Create branch</button>`;
+  return lineForm(token, `${projectPath(id)}/branches`, "New branch", content);
 }
 
 function row({ context, at }: Visit, branch: Branch): Html {

@@ -2,9 +2,9 @@ import { visibleOwners } from "../../accounts/caller.ts";
 import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
-import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
+import { lineForm, option, table } from "./parts.ts";
 import { projectPath } from "./paths.ts";
 
 /** The projects that the account reaches: its own, and those of its organizations. */
@@ -17,7 +17,7 @@ export function projectsPage(visit: Visit): Page {
     title: "Projects",
     main: html`<h1>Projects</h1>
 ${listControls(visit, { search: "Name or id", states, sorts })}
-${found.total === 0 ? nothingFound(part) : table(visit, found.rows)}
+${found.total === 0 ? nothingFound(part) : projectTable(visit, found.rows)}
 ${pageLinks(query, found, ["project", "projects"])}
 <section><h2>New project</h2>${projectForm(visit)}</section>`,
   };
@@ -45,18 +45,16 @@ function nothingFound({ search, state }: Part): Html {
 /** Makes a project of the account or of one of its organizations. */
 export function projectForm({ context, account, token, form }: Visit): Html {
   const organizations = context.store.accounts.organizationsOf(account.id);
-  return html`<form class="create" method="post" action="/app/projects" autocomplete="off" aria-label="New project">
-${tokenField(token)}<label>Name <input name="name" maxlength="64" value="${form["name"]}"></label>
-${organizations.length > 0 && html`<label>Owner <select name="owner"><option value="">You</option>${organizations.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select></label>`}
-<button>Create project</button></form>`;
+  const content = html`<label>Name <input name="name" maxlength="64" value="${form["name"]}"></label>
+${organizations.length > 0 && html`<label>Owner <select name="owner">${option("", "You")}${organizations.map(({ id, name }) => option(id, name))}</select></label>`}
+<button>Create project</button>`;
+  return lineForm(token, "/app/projects", "New project", content);
 }
 
-function table(visit: Visit, projects: readonly Project[]): Html {
-  return html`<div class="scroll"><table class="cards">
-<caption>${counted(projects.length, "project")}</caption>
-<thead><tr><th scope="col">Project</th><th scope="col">Id</th><th scope="col">Owner</th><th scope="col">Region</th>
-<th scope="col">Postgres</th></tr></thead>
-<tbody>${projects.map((project) => row(visit, project))}</tbody></table></div>`;
+function projectTable(visit: Visit, projects: readonly Project[]): Html {
+  const columns = ["Project", "Id", "Owner", "Region", "Postgres"];
+  const rows = projects.map((project) => row(visit, project));
+  return table(counted(projects.length, "project"), columns, rows);
 }
 
 function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): Html {

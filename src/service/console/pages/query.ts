@@ -6,6 +6,7 @@ import { counted, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
 import { mostChoices } from "./paging.ts";
+import { option } from "./parts.ts";
 import { branchPath } from "./paths.ts";
 import { computeAt, placeOf, trail } from "./place.ts";
 
@@ -59,14 +60,16 @@ function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: str
     return html`<p>This branch has no compute to ask: <a href="${branchPath(projectId, id)}">make one</a>.</p>`;
   }
   const owner = form["role"] ?? databases[0]?.ownerName;
-  const option = (value: string, chosen: string | undefined, words = value) =>
-    html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`;
+  const named =
+    (chosen: string | undefined) =>
+    ({ name }: { name: string }) =>
+      option(name, name, name === chosen);
   return html`<form class="query" method="post" action="" aria-label="Query">${tokenField(token)}
 <p class="search"><label>Compute <select name="compute">${computes
     .slice(0, mostChoices)
-    .map((one) => option(one.id, form["compute"], `${one.id}, ${typeInWords(one)[1]}`))}</select></label>
-<label>Database <select name="database">${databases.slice(0, mostChoices).map(({ name }) => option(name, form["database"]))}</select></label>
-<label>Role <select name="role">${roles.slice(0, mostChoices).map(({ name }) => option(name, owner))}</select></label></p>
+    .map((one) => option(one.id, `${one.id}, ${typeInWords(one)[1]}`, one.id === form["compute"]))}</select></label>
+<label>Database <select name="database">${databases.slice(0, mostChoices).map(named(form["database"]))}</select></label>
+<label>Role <select name="role">${roles.slice(0, mostChoices).map(named(owner))}</select></label></p>
 <label for="sql">Statement</label>
 <textarea id="sql" name="sql" rows="6" maxlength="20000" spellcheck="false" required>${form["sql"]}</textarea>
 <p><button>Run</button> <label><input type="checkbox" name="writes" value="true"> allow changes</label></p>

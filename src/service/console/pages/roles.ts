@@ -2,9 +2,9 @@ import type { Branch } from "../../store/branches.ts";
 import type { BranchDatabase, Role } from "../../store/catalog.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
-import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
 import { listControls, listed, mostChoices, pageLinks, pageNumber, partOf } from "./paging.ts";
+import { confirmedForm, lineForm, none, table } from "./parts.ts";
 import { branchPath, rolesPath } from "./paths.ts";
 import { placeOf, trail } from "./place.ts";
 
@@ -27,11 +27,11 @@ export function rolesPage(visit: Visit): Page {
     main: html`${trail(place.project, place.branch)}<h1>Roles and databases</h1>
 ${listControls(visit, { search: "Name or owner", states, sorts })}
 <section id="databases" data-live><h2>Databases</h2>
-${databases.total === 0 ? html`<p>None${sought === "" ? " yet: make one below, for a role that owns it" : " like this"}.</p>` : databaseTable(visit, place.branch, databases.rows)}
+${databases.total === 0 ? none({ search: sought, state: "" }, "yet: make one below, for a role that owns it") : databaseTable(visit, place.branch, databases.rows)}
 ${pageLinks(visit.query, databases, ["database", "databases"], { name: databasesPage, title: "databases" })}
 ${databaseForm(visit, place.branch, allRoles)}</section>
 <section id="roles" data-live><h2>Roles</h2>
-${roles.total === 0 ? html`<p>None${sought === "" && part.state === "" ? " yet: make one below" : " like this"}.</p>` : roleTable(visit, place.branch, roles.rows)}
+${roles.total === 0 ? none(part, "yet: make one below") : roleTable(visit, place.branch, roles.rows)}
 ${pageLinks(visit.query, roles, ["role", "roles"], { name: "page", title: "roles" })}
 ${roleForm(visit, place.branch)}</section>
 <p class="hint">A change is applied in the branch's primary compute: its connections are cut, and an idle one is woken.
@@ -62,52 +62,50 @@ function inOrder<Row extends { name: string }>(rows: readonly Row[], sort: strin
 }
 
 function databaseTable(visit: Visit, branch: Branch, databases: readonly BranchDatabase[]): Html {
-  return html`<div class="scroll"><table class="cards"><caption>Databases</caption>
-<thead><tr><th scope="col">Database</th><th scope="col">Owner</th><th scope="col">Made</th><th scope="col">Delete</th></tr></thead>
-<tbody>${databases.map(
-    ({
-      name,
-      ownerName,
-      createdAt,
-    }) => html`<tr><th scope="row"><code>${name}</code></th><td data-label="Owner">${ownerName}</td>
+  const row = ({ name, ownerName, createdAt }: BranchDatabase) =>
+    html`<tr><th scope="row"><code>${name}</code></th><td data-label="Owner">${ownerName}</td>
 <td>${moment(createdAt, visit.at)}</td><td>${deletion(visit, branch, "databases", name, "Its data goes with it, for good.")}</td></tr>
-`,
-  )}</tbody></table></div>`;
+`;
+  return table("Databases", ["Database", "Owner", "Made", "Delete"], databases.map(row));
 }
 
 function roleTable(visit: Visit, branch: Branch, roles: readonly Role[]): Html {
-  return html`<div class="scroll"><table class="cards"><caption>Roles</caption>
-<thead><tr><th scope="col">Role</th><th scope="col">Password</th><th scope="col">Made</th><th scope="col">Delete</th></tr></thead>
-<tbody>${roles.map(
-    ({ name, login, createdAt }) => html`<tr><th scope="row"><code>${name}</code></th>
+  const row = ({ name, login, createdAt }: Role) => html`<tr><th scope="row"><code>${name}</code></th>
 <td>${login ? resetForm(visit, branch, name) : "cannot log in"}</td><td>${moment(createdAt, visit.at)}</td>
 <td>${deletion(visit, branch, "roles", name, "Nobody connects as it from then on.")}</td></tr>
-`,
-  )}</tbody></table></div>`;
+`;
+  return table("Roles", ["Role", "Password", "Made", "Delete"], roles.map(row));
 }
 
 function resetForm({ token }: Visit, { projectId, id }: Branch, name: string): Html {
-  return html`<details><summary aria-label="Reset the password of ${name}">Reset…</summary>
-<form method="post" action="${rolesPath(projectId, id)}/reset">${tokenField(token)}<input type="hidden" name="name" value="${name}">
-<p>The old password fails from then on.</p><button class="danger" aria-label="Reset the password of ${name} now">Reset now</button></form></details>`;
+  const content = html`${nameField(name)}<p>The old password fails from then on.</p>`;
+  return confirmedForm(
+    token,
+    `${rolesPath(projectId, id)}/reset`,
+    ["Reset", `the password of ${name}`, "now"],
+    content,
+  );
 }
 
 function deletion({ token }: Visit, branch: Branch, what: "roles" | "databases", name: string, warning: string): Html {
   const path = `${branchPath(branch.projectId, branch.id)}/${what}/delete`;
-  return html`<details><summary aria-label="Delete ${name}">Delete…</summary><form method="post" action="${path}">${tokenField(token)}<input type="hidden" name="name" value="${name}">
-<p>${warning}</p><button class="danger" aria-label="Delete ${name} for good">Delete for good</button></form></details>`;
+  return confirmedForm(token, path, ["Delete", name, "for good"], html`${nameField(name)}<p>${warning}</p>`);
+}
+
+function nameField(name: string): Html {
+  return html`<input type="hidden" name="name" value="${name}">`;
 }
 
 function roleForm({ token, form }: Visit, { projectId, id }: Branch): Html {
-  return html`<form class="create" method="post" action="${rolesPath(projectId, id)}" autocomplete="off" aria-label="New role">
-${tokenField(token)}<label>Name <input name="name" required maxlength="63" value="${form["login"] !== undefined && form["name"]}"></label>
-<label><input type="checkbox" name="login" value="true" checked> with a password</label> <button>Create role</button></form>`;
+  const content = html`<label>Name <input name="name" required maxlength="63" value="${form["login"] !== undefined && form["name"]}"></label>
+<label><input type="checkbox" name="login" value="true" checked> with a password</label> <button>Create role</button>`;
+  return lineForm(token, rolesPath(projectId, id), "New role", content);
 }
 
 function databaseForm({ token }: Visit, { projectId, id }: Branch, roles: readonly Role[]): Html | undefined {
   if (roles.length === 0) return undefined;
-  return html`<form class="create" method="post" action="${branchPath(projectId, id)}/databases" autocomplete="off" aria-label="New database">
-${tokenField(token)}<label>Name <input name="name" required maxlength="63"></label>
+  const content = html`<label>Name <input name="name" required maxlength="63"></label>
 <label>Owner <select name="owner">${roles.slice(0, mostChoices).map(({ name }) => html`<option>${name}</option>`)}</select></label>
-<button>Create database</button></form>`;
+<button>Create database</button>`;
+  return lineForm(token, `${branchPath(projectId, id)}/databases`, "New database", content);
 }
