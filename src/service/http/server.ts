@@ -3,11 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { knownCaller } from "../accounts/caller.ts";
 import { elapsed } from "../clock.ts";
 import { Refusal } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
+import { LongAnswers } from "./long-answers.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
@@ -63,6 +65,7 @@ interface Request {
   service: Answering;
   sqlAccess: SqlAccess | undefined;
   bytes: Shares;
+  long: LongAnswers;
   incoming: IncomingMessage;
   outgoing: ServerResponse;
 }
@@ -81,10 +84,11 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     shouldUpgradeCallback: (incoming: IncomingMessage) => sql !== undefined && urlOf(incoming)?.pathname === "/v2",
   };
   const pipelines = new Pipelines(service.context.clock);
+  const long = new LongAnswers(service.context.clock, bytes);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     pipelines.take(incoming, outgoing, () => {
-      answer({ service, sqlAccess: sql, bytes, incoming, outgoing }).catch((error: unknown) => {
+      answer({ service, sqlAccess: sql, bytes, long, incoming, outgoing }).catch((error: unknown) => {
         // A client that went away in the middle of its request waits for no answer.
         if (!outgoing.destroyed) send(outgoing, service.internalError(error));
       });
@@ -100,10 +104,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     const holding = connections.of(socket.remoteAddress ?? "");
-    if (!holding.take(1)) {
-      socket.destroy();
-      return;
-    }
+    if (!holding.take(1)) return void socket.destroy();
     open.add(socket);
     socket.once("close", () => {
       open.delete(socket);
@@ -148,7 +149,7 @@ async function answer(request: Request): Promise<void> {
 }
 
 /** Reads the body, keeping what the answer can depend on, and hands the call over. */
-async function exchanged({ service, sqlAccess, bytes, incoming, outgoing }: Request, call: ServiceCall) {
+async function exchanged({ service, sqlAccess, bytes, long, incoming, outgoing }: Request, call: ServiceCall) {
   const { "content-length": length, "transfer-encoding": encoding } = incoming.headers;
   const hasBody = Number(length ?? 0) > 0 || encoding !== undefined;
   const room = hasBody ? service.bodyRoom(call) : undefined;
@@ -157,7 +158,11 @@ async function exchanged({ service, sqlAccess, bytes, incoming, outgoing }: Requ
     const body = await readBody(incoming, { holding, longest: room?.longest ?? longestBody });
     const reached = sqlAccess && service.reached(call);
     if (reached) await sqlAccess.refresh(reached);
-    return service.exchange({ ...call, body, gone: goneSignal(outgoing) });
+    const caller = knownCaller(service.context.store, call.headers?.["authorization"])?.limitedAs ?? call.remote ?? "";
+    const reads = call.method === "GET";
+    return await long.make({ caller, outgoing, reads }, () =>
+      service.exchange({ ...call, body, gone: goneSignal(outgoing) }),
+    );
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -194,7 +199,7 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
 /** The owner of a compute: one with many computes holds no more bytes than one with a single compute. */
 function ownerOf({ context: { store } }: Answering, endpointId: string): string {
   const projectId = store.endpoints.byId(endpointId)?.projectId;
-  return (projectId !== undefined && store.projects.get(projectId)?.owner.id) || endpointId;
+  return store.projects.get(projectId ?? "")?.owner.id ?? endpointId;
 }
 
 /** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */

@@ -1,0 +1,68 @@
+import { createServer, type ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import type { Exchange } from "../../../src/service/http/exchange.ts";
+import { LongAnswers } from "../../../src/service/http/long-answers.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
+import { Refusal } from "../../../src/service/refusal.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+/** An answer on its way to a client that takes nothing, and the client's end. */
+async function unread(): Promise<{ outgoing: ServerResponse; leave: () => void }> {
+  const arrived = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_, outgoing) => arrived.resolve(outgoing));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const socket = connect(typeof address === "object" && address ? address.port : 0, "127.0.0.1");
+  onTestFinished(() => {
+    socket.destroy();
+    server.close();
+  });
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  return { outgoing: await arrived.promise, leave: () => socket.destroy() };
+}
+
+function answerOf(length: number): Exchange {
+  return { kind: "answer", reply: { status: 200, headers: {}, body: "x".repeat(length) }, delayMs: 0 };
+}
+
+it("long answers of one caller are made one by one, those of others and short ones in between", async () => {
+  const turns: (() => void)[] = [];
+  const after = (_ms: number, run: () => void) => {
+    turns.push(run);
+    return () => {};
+  };
+  const answers = new LongAnswers({ after }, new Shares());
+  const { outgoing } = await unread();
+  const made: string[] = [];
+  const make = (caller: string, name: string, length: number) =>
+    void answers.make({ caller, outgoing, reads: true }, () => {
+      made.push(name);
+      return answerOf(length);
+    });
+  make("ana", "first", 100_000);
+  make("ana", "second", 100_000);
+  make("ana", "third", 10);
+  make("ana", "fourth", 100_000);
+  make("bob", "other", 100_000);
+  expect(made).toEqual(["first", "other"]);
+  turns.shift()?.();
+  await expect.poll(() => made).toEqual(["first", "other", "second"]);
+  turns.pop()?.();
+  await expect.poll(() => made).toEqual(["first", "other", "second", "third", "fourth"]);
+});
+
+it("long answers that are not taken count in the share of their caller until their client has left", async () => {
+  const clock = new VirtualClock();
+  const bytes = new Shares(500_000);
+  const answers = new LongAnswers(clock, bytes);
+  const { outgoing, leave } = await unread();
+  const make = async (reads = true) => {
+    const made = answers.make({ caller: "ana", outgoing, reads }, () => answerOf(200_000));
+    await clock.advance(0);
+    return (await made) instanceof Refusal ? "refused" : "made";
+  };
+  expect([await make(), await make(), await make(false), bytes.all]).toEqual(["made", "refused", "made", 200_000]);
+  leave();
+  await expect.poll(() => bytes.all).toBe(0);
+});
