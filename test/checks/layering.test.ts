@@ -27,7 +27,8 @@ describe("the product", () => {
 
   it("the product parses annotations in one place, before it plans", () => {
     const files = globSync("src/operator/compute/{words,plan,status,execute}/**/*.ts", { cwd: root });
-    const parses = /metadata\.annotations|JSON\.parse|\b(annotationsOf|pendingCreateOf|pendingRestartOf|recordedID)\(/;
+    const parses =
+      /metadata\.annotations|JSON\.parse|\b(annotation|annotationsOf|pendingCreateOf|pendingRestartOf|recordedID)\(/;
     expect(files.length).toBeGreaterThan(15);
     expect(files.filter((file) => parses.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
 import { type ComputePool, memberName } from "../../operator/resources/compute-pool.ts";
 import { isObserved } from "../../operator/resources/management-policy.ts";
-import { annotations } from "../../operator/resources/names.ts";
+import { annotation, annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import type { CommandCluster } from "../commands/cluster.ts";
 import { askForYes, type CliPorts, CommandProblem } from "../commands/ports.ts";
@@ -125,7 +125,7 @@ export function resumeCommand(args: readonly string[], ports: CliPorts): Promise
   const read = (given: readonly string[]) => parseTarget(resumeSyntax, given, {});
   return onObject(resumeSyntax, read, args, ports, async (cluster, { name }) => {
     const found = await find(cluster, name, ["Compute", "Branch"]);
-    const isSet = found.object.metadata.annotations?.[annotations.paused] !== undefined;
+    const isSet = annotation(found.object, "paused") !== undefined;
     if (isSet) await annotate(cluster, found, annotations.paused, undefined);
     ports.stdout(isSet ? `resumed ${titleOf(found)}` : `${titleOf(found)} is not paused`);
     return 0;
@@ -218,13 +218,13 @@ async function until(
       ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${printableLine(ready.message)}`;
     if (line !== said && line !== "") ports.stdout(line);
     said = line;
-    const held = object.metadata.annotations?.[annotations[name]];
+    const held = annotation(object, name);
     if (held !== value) {
-      const annotation = `the annotation ${annotations[name]}`;
+      const named = `the annotation ${annotations[name]}`;
       throw new CommandProblem([
         held === undefined
-          ? `the request no longer stands: ${annotation} was removed`
-          : `another request replaced this one: ${annotation} is now ${printableLine(held)}`,
+          ? `the request no longer stands: ${named} was removed`
+          : `another request replaced this one: ${named} is now ${printableLine(held)}`,
       ]);
     }
     return pollMs;

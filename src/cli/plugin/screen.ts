@@ -6,7 +6,7 @@ import { generationOf, isBeingDeleted } from "../../operator/objects/object.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { branchInWords, type Compute, type WaitingChange } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
-import { annotations } from "../../operator/resources/names.ts";
+import { annotation } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { timeOf } from "../../operator/resources/time.ts";
 import { type Found, titleOf } from "./objects.ts";
@@ -161,7 +161,7 @@ function detailsOf(found: Found, now: number): Row[] {
 /** The entry of the schedule, what waits for a window, and leave to cut connections. */
 function timingRows({ metadata, status }: Compute, now: number): Row[] {
   const { schedule, waiting = [] } = status;
-  const until = metadata.annotations?.[annotations.disruptionUntil] ?? "";
+  const until = annotation({ metadata }, "disruptionUntil") ?? "";
   const isAllowed = (timeOf(until) ?? now) > now;
   return [
     ...(schedule === undefined ? [] : [["schedule", inForce(schedule, now)] as const]),
@@ -176,7 +176,7 @@ function inForce({ active = "", until }: NonNullable<Compute["status"]["schedule
 
 /** A request by annotation that is not carried out yet. */
 function requestRows({ object: { metadata, status } }: Found, name: "resetAt" | "restartedAt", what: string): Row[] {
-  const value = metadata.annotations?.[annotations[name]];
+  const value = annotation({ metadata }, name);
   const done =
     "resetAt" in status && name === "resetAt"
       ? status.resetAt

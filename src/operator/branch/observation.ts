@@ -4,7 +4,7 @@ import { placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { areOfOneService } from "../resources/fingerprint.ts";
 import { isObserved } from "../resources/management-policy.ts";
-import { annotations, noteKeys } from "../resources/names.ts";
+import { annotation, noteKeys } from "../resources/names.ts";
 import type { BranchReason } from "./reasons.ts";
 
 /** The operator's knowledge of one Branch before it reads anything from the service. */
@@ -58,8 +58,8 @@ export type Unobserved = Subject & {
 export type BranchProof = "note" | "created" | "former" | "adopted" | "none";
 
 /** A blank value asks for nothing: a template that was given none writes one, and a reset drops data. */
-export function annotationOf({ metadata }: Branch, name: "resetAt" | "reconcileRequestedAt") {
-  const value = metadata.annotations?.[annotations[name]];
+export function annotationOf(object: Branch, name: "resetAt" | "reconcileRequestedAt") {
+  const value = annotation(object, name);
   return value?.trim() === "" ? undefined : value;
 }
 

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../api/ids.ts";
 import { branchIDOf, type Compute, isLinked } from "../resources/compute.ts";
 import { isObserved } from "../resources/management-policy.ts";
-import { annotations } from "../resources/names.ts";
+import { annotation } from "../resources/names.ts";
 import { type Fleet, signatureIn, uidInSignature } from "../resources/signature.ts";
 
 /**
@@ -86,7 +86,7 @@ export class EndpointIndex {
  */
 export function recordedID(compute: Compute): string | undefined {
   const { gone, endpointID } = compute.status;
-  const linked = compute.metadata.annotations?.[annotations.endpointID];
+  const linked = annotation(compute, "endpointID");
   const noted = isObserved(compute) && !isLinked(compute) ? undefined : endpointID;
   const id = linked === undefined || linked === gone ? noted : linked;
   return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
@@ -97,7 +97,7 @@ export function linkWithout(
   goneID: string,
   { metadata, status: { endpointID, gone } }: Compute,
 ): Pick<Compute["status"], "gone" | "endpointID"> {
-  const isOther = gone !== undefined && gone !== endpointID && gone === metadata.annotations?.[annotations.endpointID];
+  const isOther = gone !== undefined && gone !== endpointID && gone === annotation({ metadata }, "endpointID");
   return isOther && goneID === endpointID ? { gone, endpointID: undefined } : { gone: goneID };
 }
 

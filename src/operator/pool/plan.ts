@@ -2,7 +2,7 @@ import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, indexOf, memberName, owningPool } from "../resources/compute-pool.ts";
-import { annotations, labels } from "../resources/names.ts";
+import { annotation, labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
 /** A Compute that a pool owns, with its index. */
@@ -63,20 +63,15 @@ export function planPool(
   };
 }
 
-/** The value of the annotation `restartedAt` of a pool or member. */
-export function restartOf({ metadata }: Pick<Compute | ComputePool, "metadata">): string | undefined {
-  return metadata.annotations?.[annotations.restartedAt];
-}
-
 /**
  * The members that get the pool's value of `restartedAt`. Each gets one value once: a later one that a person gives a
  * member stays. The value that a pool is made with asks for nothing, as with a Compute.
  */
 function toRestart(pool: ComputePool, members: readonly Member[]): Member[] {
   const { restartGiven, observedGeneration = -1 } = pool.status;
-  const value = restartOf(pool);
+  const value = annotation(pool, "restartedAt");
   if (value === undefined || value === restartGiven || observedGeneration < 0) return [];
-  return members.filter(({ compute }) => restartOf(compute) !== value);
+  return members.filter(({ compute }) => annotation(compute, "restartedAt") !== value);
 }
 
 /**

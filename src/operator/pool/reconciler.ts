@@ -9,13 +9,13 @@ import { generationOf, isBeingDeleted, type KubeObject } from "../objects/object
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, memberName } from "../resources/compute-pool.ts";
-import { API_VERSION, annotations, labels } from "../resources/names.ts";
+import { API_VERSION, annotation, annotations, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import * as messages from "./messages.ts";
 import { poolEvent } from "./messages.ts";
-import { type Member, memberSpec, membersOf, type PoolPlan, planPool, restartOf, specOf } from "./plan.ts";
+import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
 import { SlowStart } from "./slow-start.ts";
 import { type Blocked, blockedIn, poolStatus } from "./status.ts";
 import type { StoredSpecs } from "./stored-specs.ts";
@@ -137,7 +137,7 @@ export class PoolReconciler {
 
   async #create(pool: ComputePool, index: number): Promise<void> {
     const spec = memberSpec(pool, index);
-    const restartedAt = restartOf(pool);
+    const restartedAt = annotation(pool, "restartedAt");
     const created = await createOwned(
       this.#options.cluster,
       computeKind,
@@ -191,7 +191,7 @@ export class PoolReconciler {
   async #restart(pool: ComputePool, compute: Compute): Promise<void> {
     const patch = guardedPatch(compute, { resourceVersion: true }).setAnnotation(
       annotations.restartedAt,
-      restartOf(pool),
+      annotation(pool, "restartedAt"),
     );
     await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
   }

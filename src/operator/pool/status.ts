@@ -4,9 +4,9 @@ import { conditionOf, hasEnded, isTrue, shownReason } from "../objects/condition
 import { isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
-import { labels } from "../resources/names.ts";
+import { annotation, labels } from "../resources/names.ts";
 import * as messages from "./messages.ts";
-import { type Member, type PoolPlan, restartOf, specOf } from "./plan.ts";
+import { type Member, type PoolPlan, specOf } from "./plan.ts";
 import { poolReasons, rowOfMembers } from "./reasons.ts";
 import { fieldsChanged } from "./stored-specs.ts";
 
@@ -116,10 +116,11 @@ function restartsOf(
   { restart }: PoolPlan,
 ): Pick<ComputePoolStatus, "restartGiven" | "restartedAt"> {
   const { restartGiven, restartedAt, observedGeneration = -1 } = pool.status;
-  const value = restartOf(pool);
+  const value = annotation(pool, "restartedAt");
   const given = value !== undefined && restart.length === 0 ? value : restartGiven;
   const isDone = members.every(
-    ({ compute }) => restartOf(compute) !== given || compute.status.restartedAt === given || observedGeneration < 0,
+    ({ compute }) =>
+      annotation(compute, "restartedAt") !== given || compute.status.restartedAt === given || observedGeneration < 0,
   );
   const done = isDone ? given : restartedAt;
   return {

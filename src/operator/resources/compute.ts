@@ -2,7 +2,7 @@ import { type Declared, declared, type KubeObject, type Parsed, readerOf } from 
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
 import { type ComputeStatus, computeStatus, nothingShown } from "./compute-status.ts";
 import { isObserved } from "./management-policy.ts";
-import { annotations } from "./names.ts";
+import { annotation } from "./names.ts";
 import { ownKind } from "./own-kind.ts";
 
 export type { Condition } from "../objects/conditions-of.ts";
@@ -43,7 +43,7 @@ export function parseCompute(raw: unknown): Parsed<Compute> {
 
 /** True if annotation or proof link the endpoint that the status of an observed Compute shows. */
 export function isLinked({ metadata, status: { endpointID, proof } }: Pick<Compute, "metadata" | "status">): boolean {
-  return [metadata.annotations?.[annotations.endpointID], proof?.endpointID].includes(endpointID);
+  return [annotation({ metadata }, "endpointID"), proof?.endpointID].includes(endpointID);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../objects/object.ts";
-import { annotations } from "./names.ts";
+import { annotation } from "./names.ts";
 import { timeOf } from "./time.ts";
 
 /** The longest wait for the end of a pause: no timer runs for longer than 24 days. */
@@ -10,7 +10,7 @@ const longestWaitMs = 24 * 3_600_000;
  * time pauses until then, and any other value but "false" without end: a person who mistypes "true" means it.
  */
 export function pausedForMs(object: Pick<KubeObject, "metadata">, wallNow: number): number | undefined {
-  const paused = annotationOf(object);
+  const paused = annotation(object, "paused");
   if (paused === undefined || paused === "false") return undefined;
   const until = timeOf(paused);
   if (until === undefined) return Number.POSITIVE_INFINITY;
@@ -19,15 +19,11 @@ export function pausedForMs(object: Pick<KubeObject, "metadata">, wallNow: numbe
 
 /** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
 export function pausedUntil(object: Pick<KubeObject, "metadata">): string | undefined {
-  const paused = annotationOf(object);
+  const paused = annotation(object, "paused");
   return paused === undefined || timeOf(paused) === undefined ? undefined : paused;
 }
 
 /** Milliseconds until a paused object is reconciled again; `undefined`: its pause has no end. */
 export function pauseEndsInMs(forMs: number): number | undefined {
   return forMs === Number.POSITIVE_INFINITY ? undefined : Math.min(forMs, longestWaitMs);
-}
-
-function annotationOf({ metadata }: Pick<KubeObject, "metadata">): string | undefined {
-  return metadata.annotations?.[annotations.paused];
 }

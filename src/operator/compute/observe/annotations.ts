@@ -2,7 +2,7 @@ import { recordedID } from "../../claims/ownership.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { isObserved } from "../../resources/management-policy.ts";
-import { annotations } from "../../resources/names.ts";
+import { annotation } from "../../resources/names.ts";
 import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
 import { digest } from "../../resources/signature.ts";
 
@@ -51,12 +51,4 @@ const longestRequest = 256;
 export function rotationRequest(compute: Pick<Compute, "metadata">): string | undefined {
   const value = annotation(compute, "passwordRotationAt");
   return value === undefined || value.length <= longestRequest ? value : digest(value, 32);
-}
-
-/** One annotation of the operator's, by its short name. */
-export function annotation(
-  { metadata }: Pick<Compute, "metadata">,
-  name: keyof typeof annotations,
-): string | undefined {
-  return metadata.annotations?.[annotations[name]];
 }

@@ -2,7 +2,7 @@ import type { ConnectionView } from "../../connection/registry.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { effectiveSpec, inForce, isOpen, marginMs, opensAt, windowsOf } from "../../resources/effective-spec.ts";
-import { annotations } from "../../resources/names.ts";
+import { annotation } from "../../resources/names.ts";
 import type { Disruption } from "../../resources/schedule.ts";
 import { timeOf } from "../../resources/time.ts";
 import { type Span, unknownZones } from "../../resources/wall-clock.ts";
@@ -33,7 +33,7 @@ export function momentOf(
 ): Moment | undefined {
   const windows = windowsOf(spec, ofConnection);
   if (windows === undefined && spec.schedule === undefined) return undefined;
-  const allowedUntil = timeOf(metadata.annotations?.[annotations.disruptionUntil] ?? "");
+  const allowedUntil = timeOf(annotation({ metadata }, "disruptionUntil") ?? "");
   const isAllowed = allowedUntil !== undefined && now + marginMs < allowedUntil;
   const isClosed = windows !== undefined && !isAllowed && !isOpen(windows, now);
   const { entry, until } = inForce(spec.schedule ?? [], now);
