@@ -66,8 +66,8 @@ export class BranchCopies {
 
   async #makeWanted(branchId: string, wanted: CopyWanted | undefined): Promise<void> {
     const { store, storage } = this.#ports;
-    if (this.#closed) throw new ServerFailed("the service ends");
     if (wanted) await this.#waitForEarlier(wanted);
+    if (this.#closed) throw new ServerFailed("the service ends");
     const branch = store.branches.byId(branchId);
     const project = branch && store.projects.get(branch.projectId);
     if (!project) return;

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
+import { ServiceOnFakes } from "./fake/fake-service.ts";
+import { main, primary, project, seed } from "./rig.ts";
+
+const compute = `/projects/${project}/endpoints/${primary}`;
+
+let fakes: ServiceOnFakes;
+beforeEach(async () => {
+  fakes = await ServiceOnFakes.start();
+});
+afterEach(() => fakes[Symbol.asyncDispose]());
+
+const start = () => fakes.outcome(`POST ${compute}/start`);
+
+describe("data that a branch lacks", () => {
+  it("an error that nobody foresaw is reported, and the next start of a compute makes the data", async () => {
+    await fakes[Symbol.asyncDispose]();
+    fakes = new ServiceOnFakes();
+    await fakes.open(seed);
+    const unforeseen = new TypeError("a mistake");
+    vi.spyOn(fakes.store.branches, "exists").mockImplementationOnce(() => {
+      throw unforeseen;
+    });
+    await fakes.postgres.begin(fakes.core);
+    await fakes.until(() => fakes.errors.length > 0);
+    expect([fakes.errors, fakes.store.branchData.missing()]).toEqual([[unforeseen], [main]]);
+    expect([await start(), fakes.machine.servers.size]).toEqual([["start_compute finished"], 1]);
+  });
+
+  it("copies that are left wanted are made by the next service, and no further one is begun once that ends", async () => {
+    await fakes[Symbol.asyncDispose]();
+    fakes = await ServiceOnFakes.start(seed, { keepsStore: true });
+    const [one, other] = [await fakes.branch({}), await fakes.branch({})];
+    await fakes.stop();
+    await fakes.open();
+    fakes.core.change(({ store: { branchData } }) => {
+      branchData.setSource({ branchId: one.id, sourceId: main });
+      branchData.setSource({ branchId: other.id, sourceId: one.id });
+    });
+    const [make, held] = [vi.spyOn(BranchStorage.prototype, "make"), Promise.withResolvers<void>()];
+    onTestFinished(() => make.mockRestore());
+    make.mockImplementationOnce(async function late(this: BranchStorage, ...wanted) {
+      await held.promise;
+      return this.make(...wanted);
+    });
+    const made = () => [...new Set(make.mock.calls.map(([{ id }]) => id))];
+    await fakes.begin();
+    await fakes.until(() => made().length > 0);
+    const stopped = fakes.stop();
+    held.resolve();
+    await stopped;
+    expect(made()).toEqual([one.id]);
+    await fakes.start();
+    await fakes.until(() => fakes.store.branchData.sources().length === 0);
+    expect(made()).toEqual([one.id, other.id]);
+  });
+});
+
+describe("the removal of what nothing needs", () => {
+  const remove = () => vi.spyOn(BranchStorage.prototype, "removeUnrecorded");
+
+  it("an error of the removal is reported, and the next change has it tried again", async () => {
+    const [spy, failure] = [remove(), new Error("a directory is held")];
+    onTestFinished(() => spy.mockRestore());
+    spy.mockRejectedValueOnce(failure);
+    await start();
+    await fakes.until(() => fakes.errors.length > 0);
+    const before = spy.mock.calls.length;
+    await fakes.change(`POST ${compute}/suspend`);
+    await fakes.until(() => spy.mock.calls.length > before);
+    expect(fakes.errors).toEqual([failure]);
+  });
+
+  it("a change while one removal is under way has another follow it, and none run beside it", async () => {
+    const [spy, held] = [remove(), Promise.withResolvers<void>()];
+    onTestFinished(() => spy.mockRestore());
+    spy.mockReturnValue(held.promise);
+    await start();
+    await fakes.change(`POST ${compute}/suspend`);
+    expect(spy).toHaveBeenCalledTimes(1);
+    held.resolve();
+    await fakes.until(() => spy.mock.calls.length === 2);
+  });
+
+  it("an error of the removal is not reported once the service ends", async () => {
+    const [spy, held] = [remove(), Promise.withResolvers<void>()];
+    onTestFinished(() => spy.mockRestore());
+    spy.mockReturnValue(held.promise);
+    await start();
+    await fakes.until(() => spy.mock.calls.length > 0);
+    const stopped = fakes.stop();
+    held.reject(new Error("the directory is gone"));
+    await stopped;
+    expect(fakes.errors).toEqual([]);
+  });
+});
