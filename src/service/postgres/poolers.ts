@@ -35,7 +35,7 @@ export class Poolers {
   ): Promise<string> {
     return this.#turns.take(endpointId, async () => {
       const known = this.#poolers.get(endpointId);
-      if (known?.server === server && known.pooler.running) return known.pooler.socket;
+      if (known?.server === server) return known.pooler.socket;
       // PgBouncer removes its socket's path when it ends, although the path is another's by then.
       await known?.pooler.stop();
       const pooler = await this.#start(endpointId, config);

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PostgresUnusable } from "../../../src/service/postgres/failure.ts";
+import { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -59,6 +60,16 @@ describe("clients", () => {
     await new Promise((resolve) => setImmediate(resolve));
     await postgres.close();
     expect(await answer).toMatch(/shutting down|closed/);
+  });
+
+  it("nobody is let in any more once the service has ended, not the console either", async () => {
+    await fakes.start(seed);
+    await fakes.change(`POST ${compute}/start`);
+    const { queries } = fakes.postgres;
+    await fakes.postgres.close();
+    const [role, gone] = [{ name: "app", password: "secret" }, new AbortController().signal];
+    const query = { accountId: "acc-ana", endpointId: primary, database: "stock", role, sql: "SELECT 1" };
+    await expect(queries.run({ ...query, writes: false, gone })).rejects.toThrow("the service is shutting down");
   });
 
   it("a compute whose client does nothing is suspended when its time is up, and its connection ends", async () => {
@@ -174,6 +185,20 @@ describe("the history of a branch", () => {
     }
     expect(fakes.core.context.backend.history(main)?.bytes).toBeGreaterThan(0);
     expect(fakes.core.context.backend.history("br-none")).toBeUndefined();
+  });
+
+  it("the history of a branch goes back as far as its project keeps it, in the time of the service", async () => {
+    const prune = vi.spyOn(BranchHistory.prototype, "prune");
+    onTestFinished(() => prune.mockRestore());
+    await fakes.start(seed);
+    await fakes.change(`PATCH /projects/${project}`, { project: { history_retention_seconds: 3600 } });
+    await fakes.change(`POST ${compute}/start`);
+    fakes.write("row");
+    fakes.serverOf().data.switchLog();
+    fakes.clock.advance(5 * second);
+    await expect.poll(() => prune.mock.calls.length).toBe(1);
+    const since = prune.mock.calls[0]?.[0] ?? 0;
+    expect(Math.round((fakes.clock.now() - since) / (60 * second))).toBe(60);
   });
 
   it("why a history cannot be kept is told once, and keeping it is tried again", async () => {

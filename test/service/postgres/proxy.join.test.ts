@@ -4,6 +4,7 @@ import { type Duplex, duplexPair } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { type CancelKeys, join } from "../../../src/service/postgres/proxy/join.ts";
+import { authenticate, logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
@@ -116,6 +117,18 @@ it("what a server says of the protocol's version before the login reaches the cl
   greeting = Buffer.concat([negotiated, welcome]);
   const { said } = await joined();
   expect(said().startsWith(`${negotiated.toString("latin1")}R`)).toBe(true);
+});
+
+it("a login goes on after the server has named its version of the protocol, which the client is sent first", async () => {
+  const [proxySide, serverSide] = duplexPair();
+  ends.push(proxySide, serverSide);
+  const negotiated = message("v", "\0\0\0\0\0\0\0\0");
+  const said = logIn(proxySide, { password: "secret" });
+  serverSide.write(negotiated);
+  const claim = { role: "ana", verifier: verifier ?? unfitVerifier("", "ana"), binding: undefined };
+  await authenticate(serverSide, Buffer.alloc(0), claim);
+  serverSide.write(welcome);
+  expect(await said).toEqual(Buffer.concat([negotiated, welcome]));
 });
 
 it("a command that a client which replicates may not give is answered with the reason, and does not reach the server", async () => {

@@ -17,3 +17,14 @@ it("a message that comes byte by byte is put together once for its head and once
     concat.mockRestore();
   }
 });
+
+it("a message is taken from a length of its own four bytes up to the longest", async () => {
+  const read = async (length: number) => {
+    const bytes = Buffer.alloc(12, "x");
+    bytes.writeUInt32BE(length, 1);
+    const next = new MessageReader(new PassThrough(), bytes).next(10);
+    return next.then(({ whole }) => whole.length, String);
+  };
+  const refused = "Rejection: invalid length of a message";
+  expect(await Promise.all([3, 4, 10, 11].map(read))).toEqual([refused, 5, 11, refused]);
+});

@@ -193,6 +193,25 @@ describe("a service that begins on an earlier one's data", () => {
     expect([state(), fakes.operations().length]).toEqual([["active", true], 2]);
   });
 
+  it("the service wakes nothing that is disabled, and nothing that an operation is about to start", async () => {
+    await beginAgain(async () => {
+      await fakes.change(`PATCH ${compute}`, { endpoint: { suspend_timeout_seconds: -1 } });
+      await start();
+      fakes.core.change(({ store }) => store.endpoints.update(Object.assign(fakes.compute(), { disabled: true })));
+    });
+    expect([state(), fakes.operations().length]).toEqual([["idle", false], 1]);
+    await beginAgain(async () => {
+      await fakes.change(`PATCH ${compute}`, { endpoint: { suspend_timeout_seconds: -1 } });
+      await start();
+      await fakes.send(`POST ${compute}/restart`);
+    });
+    expect(fakes.operations().map(({ action }) => action)).toEqual([
+      "start_compute",
+      "suspend_compute",
+      "start_compute",
+    ]);
+  });
+
   it("the service carries out what was under way", async () => {
     await beginAgain(() => fakes.send(`POST ${compute}/start`));
     expect([state(), fakes.operations().map(({ status }) => status)]).toEqual([["active", true], ["finished"]]);

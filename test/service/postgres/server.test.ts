@@ -172,6 +172,16 @@ describe("a server that starts", () => {
     expect(await prepared()).toBe("1000");
   });
 
+  it("the settings of a compute hold also where there are places for prepared transactions", async () => {
+    writeFileSync(join(data, "pg_twophase", "00000001"), "");
+    config = { ...config, settings: { work_mem: "7MB" } };
+    const machine = new FakeMachine(() => 0);
+    const server = await start(machine);
+    const running = machine.servers.get(data);
+    expect(["work_mem", "max_prepared_transactions"].map((name) => running?.setting(name))).toEqual(["7MB", "1000"]);
+    await server.stop();
+  });
+
   it("the settings, the access rules and who may be the superuser are written before each start", async () => {
     const server = await start(new FakeMachine(() => 0));
     await server.stop();

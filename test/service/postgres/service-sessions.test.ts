@@ -10,7 +10,7 @@ const done = Buffer.from("Z\0\0\0\x05I", "latin1");
 const refusal = Buffer.concat([Buffer.from("E\0\0\0\x0eMno room\0\0", "latin1"), done]);
 
 /** Opens a session in a server that gives one of these answers to each message, and then none. */
-async function opening(answers: readonly Buffer[], major = 17) {
+async function opening(answers: readonly Buffer[], major = 17, login?: { user: string; password: string }) {
   const directory = temporaryDirectory("service-sessions");
   const [sockets, clock] = [new Sockets(directory.path), new VirtualClock()];
   const arrived = Promise.withResolvers<Socket>();
@@ -31,7 +31,7 @@ async function opening(answers: readonly Buffer[], major = 17) {
   });
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
   const sessions = new ServiceSessions({ sockets, clock });
-  const opened = sessions.open({ port: 1, major }, "stock");
+  const opened = sessions.open({ port: 1, major }, "stock", login);
   opened.catch(() => {});
   return { clock, opened, asked, socket: await arrived.promise };
 }
@@ -102,4 +102,17 @@ it("a session is given all of these settings, of which some are a superuser's al
     idle_in_transaction_session_timeout: "0",
     lock_timeout: "10s",
   });
+});
+
+it("a session of another role than the service's own is given none of the settings that a superuser may give alone", async () => {
+  const { opened, asked } = await opening([welcome, done], 17, { user: "copier", password: "secret" });
+  (await opened).close();
+  const words = asked[0]?.toString("latin1", 8).split("\0") ?? [];
+  const names = words.filter((_, at) => at % 2 === 0);
+  expect(words[words.indexOf("user") + 1]).toBe("copier");
+  const [forAll, alone] = [
+    ["role", "local_preload_libraries", "lock_timeout"],
+    ["session_authorization", "event_triggers", "session_preload_libraries"],
+  ];
+  expect([...forAll, ...alone].filter((name) => names.includes(name))).toEqual(forAll);
 });
