@@ -111,10 +111,11 @@ export class Reconciler<Object extends KubeObject, Memory> {
   async #isNewest(object: Object): Promise<boolean> {
     this.#foundOutdated(object);
     const { cluster, kindOf } = this.#options;
-    const { uid, resourceVersion } = object.metadata;
+    const { resourceVersion } = object.metadata;
     try {
       const standing = await cluster.get(kindOf(object), object.metadata);
-      return standing?.metadata.uid === uid && standing.metadata.resourceVersion === resourceVersion;
+      // No two objects of a kind have the same version, and the patch tests the uid.
+      return standing?.metadata.resourceVersion === resourceVersion;
     } catch (error) {
       return onError(error, kindOf(object), object, { refused: () => true });
     }
