@@ -67,7 +67,7 @@ describe("of a deletion is remembered", () => {
 
 describe("an endpoint of ours that is too many", () => {
   test("an endpoint that is too many is reported when its deletion was answered, and only once", async () => {
-    const { send } = deleting({}, { leaving: false });
+    const { known, send } = deleting({}, { leaving: false });
     const warning = [{ type: "Warning", reason: "Deleted" }];
     expect(await send("duplicate", "ep-two")).toMatchObject({
       requeue: { ms: 500 },
@@ -75,6 +75,8 @@ describe("an endpoint of ours that is too many", () => {
       condition: { kind: "unchanged" },
     });
     expect(await send("duplicate", "ep-two")).toMatchObject({ requeue: { ms: 500 }, events: [] });
+    // It is not the Compute's own, whose deletion alone such an answer begins to prove.
+    expect(known.deletes.get("ep-two")).toMatchObject({ before: 1, accepted: false });
   });
 
   test("an endpoint that was already gone is not reported", async () => {

@@ -219,3 +219,16 @@ describe("an action that sends nothing", () => {
     expect(acting.effects).toEqual([]);
   });
 });
+
+describe("a write to a member of a pool", () => {
+  test.each([
+    [false, 0],
+    [true, 1],
+  ])("a write that cuts connections is sent while the member has its turn: %s", async (hasTurn, sent) => {
+    const acting = new Acting({ hasTurn: () => hasTurn });
+    const self = acting.stored({ metadata: linked, status: settled });
+    const outcome = await execute(restart, { ...acting.context(self), access: acting.access });
+    expect(acting.service.count("POST")).toBe(sent);
+    expect(outcome.requeue.kind === "now").toBe(!hasTurn);
+  });
+});

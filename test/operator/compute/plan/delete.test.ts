@@ -37,6 +37,19 @@ describe("a Compute that is being deleted", () => {
     });
   });
 
+  test("an own endpoint is deleted by its signature, though the status says that it was adopted", () => {
+    const self = going({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-one", "adopted") } });
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "delete" });
+  });
+
+  test("a kept endpoint is let go only once nothing of an open create can come to be", () => {
+    const self = going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
+    const keeping = (write: ReturnType<typeof openSince>) =>
+      plan(...input({ compute: self, endpoints: [endpoint()], state: { write } }));
+    expect(keeping(openSince(now))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
+    expect(keeping({ ...openSince(now), phase: "closed" })).toMatchObject(released("adopted"));
+  });
+
   test("lets an endpoint go that only an annotation links: copied, restored, or typed by hand", () => {
     const self = going({ linked: "ep-victim" });
     const victim = endpoint({ id: "ep-victim", name: "somebody's" });
