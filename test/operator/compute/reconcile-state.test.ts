@@ -99,6 +99,15 @@ test("a Compute that comes under this selector is created on a list from after t
   expect(state.known).toMatchObject({ enteredAt: 7, lists: { firstCreateAfter: 7 } });
 });
 
+test("a GET proves nothing of another endpoint than the one that it asked for", () => {
+  const missing = { id: "ep-one", since: 5, proved: false };
+  const state = new ReconcileState(0, "this-term", { missing });
+  state.provedGone("ep-two", "lost");
+  expect(state.known.missing).toEqual(missing);
+  state.provedGone("ep-one", "lost");
+  expect(state.known.missing).toEqual({ ...missing, proved: true });
+});
+
 describe("the record of a request", () => {
   test("closes with the proof that the endpoint is gone that it made, after our own DELETE", () => {
     const state = new ReconcileState(0, "this-term", { write: openSince(5, {}, "ep-one") });

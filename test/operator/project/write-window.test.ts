@@ -25,6 +25,20 @@ it("a window grows by one with each write that is accepted, up to 64", () => {
   ]);
 });
 
+it("a window falls to one with a 423, and no write that is accepted grows it for ten minutes", async () => {
+  const clock = new VirtualClock();
+  const window = new WriteWindow(clock);
+  window.accepted();
+  window.refused();
+  expect(window.size).toBe(1);
+  await clock.advance(599_999);
+  window.accepted();
+  expect(window.size).toBe(1);
+  await clock.advance(1);
+  window.accepted();
+  expect(window.size).toBe(2);
+});
+
 it("the window that was not used for longest, of ten thousand, is dropped for the next", () => {
   const windows = new WriteWindows(new VirtualClock());
   const of = (n: number) => windows.of("https://service/api/v2", `project-${n}`);
