@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PostgresUnusable } from "../../../src/service/postgres/failure.ts";
 import { Home } from "../../../src/service/postgres/home.ts";
-import type { Ended, ProcessUser, RunSettings } from "../../../src/service/postgres/processes.ts";
+import type { Ended, ProcessFacts, ProcessUser, RunSettings } from "../../../src/service/postgres/processes.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { FakeMachine } from "./fake/fake-machine.ts";
 
@@ -150,6 +150,65 @@ describe("the temporary directory of a service that was killed", () => {
   });
 });
 
+describe("servers that a killed service has left over", () => {
+  /** Servers that run on directories until they are signalled. */
+  class Leftover extends FakeMachine {
+    override readonly self = { pid: 4711, uid: me, user: "ana", node: process.execPath };
+    readonly running = new Map<number, string>();
+
+    begin(root: string): void {
+      for (const [index, kind] of ["branches", "replicas", "making"].entries()) {
+        const [data, pid] = [join(root, kind, "data"), 100 + index];
+        mkdirSync(data, { recursive: true });
+        writeFileSync(join(data, "postmaster.pid"), `${pid}\n${data}\n5\n`);
+        this.running.set(pid, data);
+      }
+    }
+
+    override async facts(pid: number): Promise<ProcessFacts | undefined> {
+      await new Promise((resolve) => setImmediate(resolve));
+      const place = this.running.get(pid);
+      return place === undefined ? undefined : { startedAt: 5, place };
+    }
+
+    override signal(pid: number): void {
+      // Its directory is there as long as it runs.
+      this.events.push(`${pid} ${existsSync(this.running.get(pid) ?? "")}`);
+      this.running.delete(pid);
+    }
+  }
+
+  const open = (processes: FakeMachine) =>
+    Home.open({ data: join(directory, "service.sqlite"), user: undefined, processes, clock: realClock });
+  const all = ["100 true", "101 true", "102 true"];
+
+  it("the servers of a service's own directory are stopped before another begins, and what was not finished goes", async () => {
+    const machine = new Leftover(() => 0);
+    const root = join(directory, "service.sqlite.postgres");
+    machine.begin(root);
+    await open(machine);
+    expect(machine.events.toSorted()).toEqual(all);
+    expect(["branches", "replicas", "making"].map((kind) => readdirSync(join(root, kind)))).toEqual([
+      ["data"],
+      ["data"],
+      [],
+    ]);
+  });
+
+  it("the servers of a temporary directory are stopped before that goes, and no other directory is touched", async () => {
+    const machine = new Leftover(() => 0);
+    vi.stubEnv("TMPDIR", directory);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [left, foreign] = ["compute-operator-postgres-left", "another"].map((name) => join(directory, name));
+    machine.begin(left ?? "");
+    mkdirSync(foreign ?? "");
+    for (const place of [left, foreign]) writeFileSync(join(place ?? "", "owner"), "0 1\n");
+    await open(machine);
+    expect(machine.events.toSorted()).toEqual(all);
+    expect([existsSync(left ?? ""), existsSync(join(foreign ?? "", "owner"))]).toEqual([false, true]);
+  });
+});
+
 describe("the directory of a service", () => {
   const open = (data: string) =>
     Home.open({ data, user: undefined, processes: new FakeMachine(() => 0), clock: realClock });
@@ -173,11 +232,30 @@ describe("the directory of a service", () => {
     expect(left).toEqual(["branches", "history", "logs", "making", "poolers", "replicas"]);
   });
 
-  it("the directory of a service that keeps nothing goes with it", async () => {
-    const home = await open(":memory:");
-    expect(existsSync(join(home.root, "branches"))).toBe(true);
-    await home.close();
-    expect(existsSync(home.root)).toBe(false);
+  it("the directory of a service that keeps nothing is a temporary one, and goes with it and its sockets", async () => {
+    const deep = join(directory, "d".repeat(80));
+    for (const [place, isInside] of [
+      [directory, true],
+      [deep, false],
+    ] as const) {
+      mkdirSync(place, { recursive: true });
+      vi.stubEnv("TMPDIR", place);
+      const home = await open(":memory:").finally(() => void vi.unstubAllEnvs());
+      expect(dirname(home.root)).toBe(place);
+      expect(existsSync(join(home.root, "branches"))).toBe(true);
+      expect(dirname(home.sockets)).toBe(isInside ? home.root : place);
+      await home.close();
+      expect([existsSync(home.root), existsSync(home.sockets)]).toEqual([false, false]);
+    }
+  });
+
+  it("no other user reads whose the directory is", async () => {
+    const { root } = await open(data());
+    const deep = join(directory, "d".repeat(80));
+    mkdirSync(deep);
+    const home = await open(join(deep, "service.sqlite"));
+    const modes = [join(root, "owner"), join(home.root, "sockets")].map((file) => statSync(file).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600]);
   });
 
   it("what an earlier service was making is removed, and what it had made stays", async () => {

@@ -44,11 +44,18 @@ describe("a server that is left over", () => {
 
   it("a server that is left over is asked to stop where id, start and directory match", async () => {
     expect(await signalled({ startedAt: started + 1, place: home })).toEqual(["INT"]);
-    expect(await signalled({ startedAt: started, place: `/bin/postgres -D ${home}` })).toEqual(["INT"]);
+    expect(await signalled({ startedAt: started - 3, place: `/bin/postgres -D ${home}` })).toEqual(["INT"]);
+  });
+
+  it("a directory whose server has ended in order is left as it is", async () => {
+    const processes = { ...machine(undefined), facts: () => Promise.reject(new Error("not asked")) };
+    await stopLeftover(home, processes, realClock);
+    expect([processes.signals, readdirSync(home)]).toEqual([[], []]);
   });
 
   it("a server is left alone where its id was given to another process", async () => {
-    expect(await signalled({ startedAt: started + 60, place: home })).toEqual([]);
+    expect(await signalled({ startedAt: started + 3.1, place: home })).toEqual([]);
+    expect(await signalled({ startedAt: started - 3.1, place: home })).toEqual([]);
     expect(await signalled({ startedAt: started, place: "/elsewhere" })).toEqual([]);
     expect(await signalled({ startedAt: started, place: home }, "/elsewhere")).toEqual([]);
     expect(await signalled(undefined)).toEqual([]);

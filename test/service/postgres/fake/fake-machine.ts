@@ -74,7 +74,9 @@ export class FakeMachine implements Processes {
     return Promise.resolve(pid === this.self.pid ? { startedAt: 0, place: "" } : undefined);
   }
 
-  signal(): void {}
+  signal(pid: number): void {
+    this.events.push(`signal ${pid}`);
+  }
 
   /** What a server was asked, but for what every session of the service begins with. */
   asked(database?: string): string[] {
