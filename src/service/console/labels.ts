@@ -89,31 +89,41 @@ export function counted(count: number, noun: string, several = `${noun}s`): stri
 export function moment(at: number | undefined, now: number): Html {
   if (at === undefined) return html`never`;
   const iso = timestamp(at);
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>
+  return html`<time datetime="${iso}">${minuteOf(iso)}</time>
 <small>${ago(now - at)}</small>`;
 }
 
 /** A time to come and how far ahead it is. */
 export function momentAhead(at: number, now: number): Html {
   const iso = timestamp(at);
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>, ${ahead(at - now)}`;
+  return html`<time datetime="${iso}">${minuteOf(iso)}</time>, ${ahead(at - now)}`;
 }
 
 /** The distance of a time to come, for lists: the time itself is shown where it is pointed at. */
 export function endIn(at: number, now: number): Html {
   const iso = timestamp(at);
-  return html`<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC">${ahead(at - now)}</time>`;
+  return html`<time datetime="${iso}" title="${minuteOf(iso)}">${ahead(at - now)}</time>`;
 }
 
 function ahead(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  for (const [unit, name] of units) if (seconds >= unit) return `in ${counted(Math.floor(seconds / unit), name)}`;
-  return "now";
+  const words = largestUnit(ms);
+  return words === undefined ? "now" : `in ${words}`;
 }
 
 /** `3 minutes ago`. */
 export function ago(ms: number): string {
+  const words = largestUnit(ms);
+  return words === undefined ? "just now" : `${words} ago`;
+}
+
+/** `3 minutes`; `undefined` for less than one. */
+function largestUnit(ms: number): string | undefined {
   const seconds = Math.floor(ms / 1000);
-  for (const [unit, name] of units) if (seconds >= unit) return `${counted(Math.floor(seconds / unit), name)} ago`;
-  return "just now";
+  const [unit, name] = units.find(([least]) => seconds >= least) ?? [];
+  return unit && name && counted(Math.floor(seconds / unit), name);
+}
+
+/** `2026-01-31 12:00 UTC`. */
+function minuteOf(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }

@@ -55,7 +55,7 @@ export class Fleet {
 
   /** True if a compute's server runs. */
   runs(endpointId: string): boolean {
-    return this.#running.get(endpointId)?.server.running === true;
+    return this.serverOf(endpointId) !== undefined;
   }
 
   /** A compute's server; `undefined` where it does not run. */
@@ -64,7 +64,7 @@ export class Fleet {
     return running?.server.running ? running : undefined;
   }
 
-  /** Starts the server of a compute, again where it runs. Rejects with `ServerFailed`. */
+  /** Starts the server of a compute; one that runs is started again. Rejects with `ServerFailed`. */
   async start(endpoint: StoredEndpoint): Promise<void> {
     const edition = await this.#editionOf(endpoint);
     if (this.#running.get(endpoint.id)?.endpoint.branchId !== endpoint.branchId) await this.stop(endpoint.id);
@@ -83,7 +83,7 @@ export class Fleet {
     if (running) await this.#turns.take(running.endpoint.branchId, () => this.#stop(endpointId));
   }
 
-  /** Has a running server take settings, roles and databases over without an end to its connections. */
+  /** Gives a running server a compute's settings, and its branch's roles and databases; connections stay. */
   async reconfigure(endpoint: StoredEndpoint): Promise<void> {
     const before = this.#running.get(endpoint.id);
     if (!before) return;
@@ -119,7 +119,7 @@ export class Fleet {
     await limited(clock, refreshLimitMs, late.resolve, Promise.race([done, late.promise]));
   }
 
-  /** Lets `act` connect to the data of a branch, whether its primary runs or not, and keeps it as it is meanwhile. */
+  /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
   async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
     return this.#turns.take(branchId, async () => {
@@ -212,8 +212,8 @@ export class Fleet {
   }
 
   /**
-   * True if a standby can go on from where it is: it has this data, and the log that it lacks can come from the primary
-   * or is none.
+   * True if a standby can go on from its own data: a copy of the branch's, and the primary still has the log that the
+   * standby lacks.
    */
   async #follows(
     data: string,
@@ -263,7 +263,7 @@ export class Fleet {
   async #stop(endpointId: string): Promise<void> {
     const running = this.#running.get(endpointId);
     this.#running.delete(endpointId);
-    // Changes by clients are shown also while the compute is idle.
+    // The store shows what clients have changed also while the compute is idle.
     if (running?.server.running && isPrimary(running.endpoint)) await this.#refresh(running);
     await running?.server.stop();
   }

@@ -4,7 +4,7 @@ import type { Branch } from "../../store/branches.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import type { Owner } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
-import { counted, hoursInWords, moment, momentAhead } from "../labels.ts";
+import { counted, moment, momentAhead, usedInWords } from "../labels.ts";
 import type { Page, Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { computeTable, findComputes } from "./computes.ts";
@@ -39,7 +39,7 @@ function overview(visit: Visit, owners: readonly Owner[]): Html {
   const active = findComputes(visit, { ...all, state: "active", sort: "active" }, { size: most });
   const costly = findComputes(visit, all, { size: 5 }).rows.filter(({ usedMs }) => usedMs > 0);
   const used = computeSecondsSince(context, owners, [dayOf(at), weekOf(at)], at);
-  const inWords = (index: number) => hoursInWords({ activeSeconds: 0, computeSeconds: used[index] ?? 0 });
+  const inWords = (index: number) => usedInWords((used[index] ?? 0) * 1000);
   const ending = store.branches.expiring(owners, at + 7 * dayMs, most);
   const failed = store.operations.failed(owners, at - 7 * dayMs, most);
   return html`<dl class="facts" id="figures" data-live>

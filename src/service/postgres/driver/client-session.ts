@@ -2,8 +2,8 @@ import type { Admission } from "../proxy/admission.ts";
 import { type Login, SqlClient } from "../sql-client.ts";
 
 /**
- * Opens a session in a compute's server for a client that is let in, as the client's own role, whose answers have at
- * most so many bytes.
+ * Opens a session in a compute's server for a client that is let in, as the client's own role. `longestAnswers`: the
+ * most bytes of its answers together.
  */
 export async function openClientSession(
   { socket, leave }: Admission,

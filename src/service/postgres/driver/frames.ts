@@ -21,8 +21,8 @@ export interface FrameEvents {
 }
 
 /**
- * Reads the frames of a client, and passes their content on as it comes. A frame may say that it has any length: no
- * more of it is held than what one chunk brings, and of a frame that controls the connection 125 bytes.
+ * Reads the frames of a client, and passes their content on as it comes. However long a frame says that it is, at
+ * most one chunk of it is held, and at most 125 bytes of a frame that controls the connection.
  */
 export class FrameReader {
   readonly #events: FrameEvents;
@@ -31,12 +31,12 @@ export class FrameReader {
   /** Bytes still to come of the frame whose content is passed on. */
   #left = 0;
   readonly #mask: Buffer = Buffer.alloc(4);
-  /** The content of the chunk that is not passed on yet: it is moved together in the chunk itself. */
+  /** The part of the chunk that is to be passed on: the content of its frames, each moved behind the one before. */
   #content = { from: 0, to: 0 };
   #ping: Buffer | undefined;
   /** Frames of the chunk without content, or that control the connection. */
   #empty = 0;
-  /** Bytes of the frame so far: each is masked by its place. */
+  /** Bytes of the frame's content read so far: the place of a byte decides its mask. */
   #place = 0;
 
   constructor(events: FrameEvents) {
@@ -126,7 +126,7 @@ interface Control {
   opcode: number;
 }
 
-/** A length in two or eight bytes; one that no number can say exactly is longer than any client sends. */
+/** A length in two or eight bytes. A length too large for an exact number is rounded: no client sends so much. */
 function lengthOf(bytes: Buffer): number {
   return bytes.length === 2 ? bytes.readUInt16BE(0) : Number(bytes.readBigUInt64BE(0));
 }
@@ -143,7 +143,7 @@ function unmask(
   return (from + length) & 3;
 }
 
-/** A frame of the server, which is not masked, without its content. */
+/** The head of a frame of the server: such frames have no mask. */
 export function frameHead(opcode: number, length: number): Buffer {
   const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
   head[0] = 0x80 | opcode;
