@@ -8,6 +8,7 @@ import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import type { Handled } from "../http/route.ts";
 import { Router } from "../http/router.ts";
 import { apiRoutes } from "../http/routes.ts";
+import { networkOf } from "../http/shares.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Account } from "../store/accounts.ts";
 import { ChangeStreams, refreshHeader } from "./change-stream.ts";
@@ -71,7 +72,7 @@ export class Console {
     if (call.method !== "POST" || isFromElsewhere(call)) return undefined;
     const session = this.#sessions.find(cookieIn(call.headers?.["cookie"]), this.#context.clock.now());
     if (session) return { holder: session.accountId, longest: longestForm };
-    return { holder: call.remote ?? loopback, longest: longestOfStranger };
+    return { holder: networkOf(call.remote ?? loopback), longest: longestOfStranger };
   }
 
   answer(call: ServiceCall, at: number): ServiceReply {

@@ -1,7 +1,7 @@
 import { constants } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { knownCaller } from "../accounts/caller.ts";
 import { elapsed } from "../clock.ts";
@@ -13,9 +13,10 @@ import { LongAnswers } from "./long-answers.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
-import { type Holding, Shares } from "./shares.ts";
+import { type Holding, networkOf, Shares } from "./shares.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
 import { urlOf } from "./target.ts";
+import { noticeVanished } from "./vanished.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
@@ -103,7 +104,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
-    const holding = connections.of(socket.remoteAddress ?? "");
+    noticeVanished(socket);
+    const holding = connections.of(networkOf(socket.remoteAddress));
     if (!holding.take(1)) return void socket.destroy();
     open.add(socket);
     socket.once("close", () => {
@@ -115,8 +117,9 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
+  const bound = server.address();
   return {
-    port: portOf(server.address()) ?? port,
+    port: typeof bound === "object" && bound ? bound.port : port,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -124,10 +127,6 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
         for (const socket of open) socket.destroy();
       }),
   };
-}
-
-function portOf(address: AddressInfo | string | null): number | undefined {
-  return typeof address === "object" ? address?.port : undefined;
 }
 
 /** Hands a request to the service's core and sends the answer, or loses it where a fault says so. */
@@ -158,7 +157,8 @@ async function exchanged({ service, sqlAccess, bytes, long, incoming, outgoing }
     const body = await readBody(incoming, { holding, longest: room?.longest ?? longestBody });
     const reached = sqlAccess && service.reached(call);
     if (reached) await sqlAccess.refresh(reached);
-    const caller = knownCaller(service.context.store, call.headers?.["authorization"])?.limitedAs ?? call.remote ?? "";
+    const caller =
+      knownCaller(service.context.store, call.headers?.["authorization"])?.limitedAs ?? networkOf(call.remote);
     const reads = call.method === "GET";
     return await long.make({ caller, outgoing, reads }, () =>
       service.exchange({ ...call, body, gone: goneSignal(outgoing) }),

@@ -53,3 +53,20 @@ export interface Holding {
   /** Gives all of them back. */
   release(): void;
 }
+
+/**
+ * The network of a stranger's address, which is the holder of its part: of IPv6 the first 64 bits, since one host has
+ * all addresses that begin so.
+ */
+export function networkOf(address = ""): string {
+  const [, mapped] = /^::ffff:([0-9.]+)$/i.exec(address) ?? [];
+  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  const [before = "", after] = address.split("::");
+  const first = before.split(":");
+  const left = after === undefined ? [] : after.split(":");
+  const filled = [...first, ...Array<string>(Math.max(0, 8 - first.length - left.length)).fill("0"), ...left];
+  return filled
+    .slice(0, 4)
+    .map((group) => group || "0")
+    .join(":");
+}

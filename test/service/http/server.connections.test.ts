@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
-import { expect, it } from "vitest";
+import { connect, Socket } from "node:net";
+import { expect, it, vi } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 
@@ -20,4 +20,13 @@ it("an address has its share of connections, others have theirs, and one that en
   expect(all.map(({ served }) => served)).toEqual([true, true, true, false, true]);
   all[0]?.socket.destroy();
   await expect.poll(async () => (await asked(shop, "127.0.0.1")).served).toBe(true);
+});
+
+it("asks the system to notice clients that are gone without a word", async () => {
+  const asks = vi.spyOn(Socket.prototype, "setKeepAlive");
+  await using shop = await ListeningShop.start();
+  const { socket } = await asked(shop, "127.0.0.1");
+  expect(asks).toHaveBeenCalledWith(true, 60_000);
+  socket.destroy();
+  asks.mockRestore();
 });

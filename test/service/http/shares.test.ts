@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
+import { networkOf, Shares } from "../../../src/service/http/shares.ts";
 
 /** The most that a holder gets of the budget, in steps of one. */
 function most(bytes: Shares, holder: string): number {
@@ -23,4 +23,22 @@ it("bytes that are given back are free, once", () => {
   expect([bytes.all, two.take(30), two.take(1)]).toEqual([20, true, false]);
   two.release();
   expect(bytes.all).toBe(0);
+});
+
+it.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::ffff:10.0.0.7", "10.0.0.7"],
+  ["::FFFF:10.0.0.7", "10.0.0.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+  ["2001:db8:1:2::9", "2001:db8:1:2"],
+  ["2001:db8::9", "2001:db8:0:0"],
+  ["2001:db8::1:2:3:4:5", "2001:db8:0:1"],
+  ["::1", "0:0:0:0"],
+  ["fe80::1%eth0", "fe80:0:0:0"],
+])("a stranger at %s holds the part of %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
+
+it("a stranger whose address is not known holds one part with all such", () => {
+  expect(networkOf(undefined)).toBe("");
 });

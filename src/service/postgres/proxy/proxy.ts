@@ -4,7 +4,8 @@ import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { limited, type ServiceClock } from "../../clock.ts";
 import { mostConnections } from "../../http/most-connections.ts";
-import { Shares } from "../../http/shares.ts";
+import { networkOf, Shares } from "../../http/shares.ts";
+import { noticeVanished } from "../../http/vanished.ts";
 import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
 import { endClient } from "./end-client.ts";
@@ -36,9 +37,6 @@ const most = { logins: 8192, partOfFiles: 1 / 4 };
 /** Time for which a client may take to say what it wants, and then to log in, in milliseconds. */
 const patienceMs = 30_000;
 
-/** After how long without a word the system asks whether the other end is still there, in milliseconds. */
-const keepAliveMs = 60_000;
-
 /** One listener for all computes: finds the one that a client means, has the client log in, and carries bytes. */
 export class Proxy {
   readonly #ports: ProxyPorts;
@@ -58,8 +56,8 @@ export class Proxy {
     const { logins = new Shares(mostConnections(most.logins, most.partOfFiles)) } = ports;
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
-      socket.setKeepAlive(true, keepAliveMs);
-      const login = logins.of(socket.remoteAddress ?? "");
+      noticeVanished(socket);
+      const login = logins.of(networkOf(socket.remoteAddress));
       if (!login.take(1)) {
         socket.destroy();
         return;
