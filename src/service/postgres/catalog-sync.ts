@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { BranchData } from "../store/branch-data.ts";
 import { superuser } from "./config.ts";
-import { guardOutputPlugins } from "./output-plugins.ts";
+import { guardOutputPlugins, insideDatabase } from "./output-plugins.ts";
 import {
   privilegedAttributes,
   privilegedRole,
@@ -61,6 +61,8 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     const existing = await namesIn(client);
     const keptRoles = new Set(plan.wanted.roles.map(({ name }) => name));
     const gone = plan.applied.roles.filter(({ name }) => !keptRoles.has(name) && existing.roles.has(name));
+    // Before anything that a client's database or session may cause to fail.
+    for (const { name } of gone) await client.query(`ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`);
     const version = await serverVersion(client);
     const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
     if (outdated) {
@@ -75,7 +77,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
       await putPassword(client, role, exists, plan);
     }
     await putDatabases(client, plan, existing.databases, outdated);
-    for (const { name } of gone) await dropRole(client, name, plan);
+    await dropRoles(client, gone, plan);
   } finally {
     client.close();
   }
@@ -182,26 +184,34 @@ async function disconnectAll(client: Session, database: string): Promise<void> {
   );
 }
 
+/** One role that cannot be dropped keeps no other one. */
+async function dropRoles(client: Session, gone: BranchCatalog["roles"], plan: SyncPlan): Promise<void> {
+  const failures: unknown[] = [];
+  for (const { name } of gone) {
+    await dropRole(client, name, plan).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
 /**
  * Drops a role. Its objects go to the owner of the database that they are in, but never to our own role, as which its
  * functions would run: objects in a database of ours are temporary, and are dropped. A role with a database stays for
- * that.
+ * that, without a login.
  */
 async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
   const role = identifier(name);
-  const databases = await client.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn");
-  if (databases.some(([, owner]) => owner === name)) {
-    await client.query(`ALTER ROLE ${role} NOLOGIN`);
-    return;
-  }
-  for (const [database, owner] of databases) {
-    const inside = await connect(database ?? "");
-    try {
+  const databases = await client.query(databasesOfAll);
+  if (databases.some(([, owner]) => owner === name)) return;
+  for (const [database, owner, closed, broken] of databases) {
+    if (broken === "t") continue;
+    await insideDatabase({ client, connect }, { name: database ?? "", closed: closed === "t" }, async (inside) => {
       if (owner !== superuser) await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(owner ?? "")}`);
       await inside.query(`DROP OWNED BY ${role}`);
-    } finally {
-      inside.close();
-    }
+    });
   }
   await client.query(`DROP ROLE ${role}`);
 }
+
+/** Also those that clients have closed to connections; -2 marks what is left of a database that was dropped. */
+const databasesOfAll = `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit = -2 FROM pg_database
+  WHERE datname <> 'template0'`;

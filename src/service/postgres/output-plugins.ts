@@ -11,14 +11,24 @@ export async function guardOutputPlugins(
   connect: (database: string) => Promise<Session>,
 ): Promise<void> {
   for (const [name, closed] of await client.query(databases)) {
-    const database = identifier(name ?? "");
-    if (closed === "t") await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`);
-    try {
-      const inside = await connect(name ?? "");
-      await inside.query(guardFunctions).finally(() => inside.close());
-    } finally {
-      if (closed === "t") await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
-    }
+    const one = { name: name ?? "", closed: closed === "t" };
+    await insideDatabase({ client, connect }, one, (inside) => inside.query(guardFunctions));
+  }
+}
+
+/** Acts in a session inside a database, which is open for that long where it is closed to connections. */
+export async function insideDatabase(
+  { client, connect }: { client: Session; connect: (database: string) => Promise<Session> },
+  { name, closed }: { name: string; closed: boolean },
+  act: (inside: Session) => Promise<unknown>,
+): Promise<void> {
+  const database = identifier(name);
+  if (closed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`);
+  try {
+    const inside = await connect(name);
+    await act(inside).finally(() => inside.close());
+  } finally {
+    if (closed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
   }
 }
 

@@ -265,6 +265,7 @@ describe("a catalogue that changes", () => {
   it("a role that goes leaves its objects to the owner of each database, and none to the service's own role", async () => {
     const server = { roles: ["app", "leaver"], databases: [...ours, ["stock", "app"] as const] };
     expect(await brought({ roles: [app, { ...app, name: "leaver" }] }, { roles: [app] }, server)).toEqual([
+      'ALTER ROLE "leaver" NOLOGIN PASSWORD NULL',
       'DROP OWNED BY "leaver"',
       'stock: REASSIGN OWNED BY "leaver" TO "app"',
       'stock: DROP OWNED BY "leaver"',
@@ -275,7 +276,7 @@ describe("a catalogue that changes", () => {
   it("a role that owns a database stays for it and logs in no more, and one that the server lacks needs nothing", async () => {
     const leaver = { ...app, name: "leaver" };
     const server = { roles: ["leaver"], databases: [...ours, ["stock", "app"], ["left", "leaver"]] as const };
-    expect(await brought({ roles: [leaver] }, {}, server)).toEqual(['ALTER ROLE "leaver" NOLOGIN']);
+    expect(await brought({ roles: [leaver] }, {}, server)).toEqual(['ALTER ROLE "leaver" NOLOGIN PASSWORD NULL']);
     expect(await brought({ roles: [leaver] }, {}, { ...server, roles: [] })).toEqual([]);
   });
 });
