@@ -451,6 +451,12 @@ describe("the record of the next request", () => {
   ])("the next record is a new one with the next number where %s", (_, write, wanted) => {
     expect(next(write, self, wanted)).toMatchObject({ n: 5, by: "this-term", since: "later" });
   });
+
+  test("the next record counts on from the one that the status shows, also where that is another object's", () => {
+    const copied = compute({ status: { pendingWrite: recordOf({ uid: uidOf("b"), by: "this-term", n: 7 }) } });
+    expect(next(undefined, copied)).toMatchObject({ uid: uidOf("a"), n: 8 });
+    expect(next({ ...refused(), phase: "closed" }, copied)).toMatchObject({ n: 8 });
+  });
 });
 
 describe("what becomes of the record with a link", () => {

@@ -68,6 +68,18 @@ describe("a create", () => {
     });
   });
 
+  test("a create has a record of its own where its status was copied from another object with a record of this term", async () => {
+    const pendingWrite = recordOf({ uid: "another-object", by: "this-term" });
+    const { acting, self, created } = creating({ status: { pendingWrite } });
+    let recorded: Compute["status"]["pendingWrite"];
+    acting.answer = () => {
+      recorded = acting.compute().status.pendingWrite;
+      return created();
+    };
+    await acting.reconcile(self);
+    expect(recorded).toMatchObject({ uid: self.metadata.uid, n: 2, by: "this-term" });
+  });
+
   test("notes the ClusterServiceConnection that it goes through with its record, and no connection of its namespace", async () => {
     const noted = async (connectionRef: object) => {
       const { acting, self } = creating({ spec: { connectionRef } });
