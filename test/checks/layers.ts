@@ -100,11 +100,12 @@ const effects = [
 ];
 
 /**
- * What can be driven by no port: the network adapter holds p-retry, which has timers of its own, and a socket reads in
- * the turns of Node's loop.
+ * What can be driven by no port: the network adapter holds p-retry, which has timers of its own, and Node's loop has
+ * turns of its own, in which sockets are read and answers made.
  */
 const excepted: Readonly<Record<string, string>> = {
   "src/operator/service-client/http-transport.ts": "AbortSignal.timeout",
+  "src/service/http/long-answers.ts": "setImmediate(…)",
   "src/service/postgres/sql-client.ts": "setImmediate(…)",
 };
 

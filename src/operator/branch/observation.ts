@@ -1,10 +1,11 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
 import { placeOf } from "../objects/object.ts";
+import { annotation } from "../resources/annotation.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { areOfOneService } from "../resources/fingerprint.ts";
 import { isObserved } from "../resources/management-policy.ts";
-import { annotation, noteKeys } from "../resources/names.ts";
+import { noteKeys } from "../resources/names.ts";
 import type { BranchReason } from "./reasons.ts";
 
 /** The operator's knowledge of one Branch before it reads anything from the service. */

@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../api/ids.ts";
+import { annotation } from "../resources/annotation.ts";
 import { branchIDOf, type Compute, isLinked } from "../resources/compute.ts";
 import { isObserved } from "../resources/management-policy.ts";
-import { annotation } from "../resources/names.ts";
 import { type Fleet, signatureIn, uidInSignature } from "../resources/signature.ts";
 
 /**

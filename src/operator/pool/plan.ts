@@ -1,8 +1,9 @@
 import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
+import { annotation } from "../resources/annotation.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, indexOf, memberName, owningPool } from "../resources/compute-pool.ts";
-import { annotation, labels } from "../resources/names.ts";
+import { labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
 /** A Compute that a pool owns, with its index. */

@@ -1,8 +1,8 @@
 import { type Declared, declared, type KubeObject, type Parsed, readerOf } from "../objects/object.ts";
+import { annotation } from "./annotation.ts";
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
 import { type ComputeStatus, computeStatus, nothingShown } from "./compute-status.ts";
 import { isObserved } from "./management-policy.ts";
-import { annotation } from "./names.ts";
 import { ownKind } from "./own-kind.ts";
 
 export type { Condition } from "../objects/conditions-of.ts";

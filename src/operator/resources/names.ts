@@ -1,7 +1,5 @@
 /** Group, version and every name that the operator writes into objects. Changing one breaks clusters in use. */
 
-import type { KubeObject } from "../objects/object.ts";
-
 export const GROUP = "compute-operator.dev";
 export const VERSION = "v1alpha1";
 export const API_VERSION = `${GROUP}/${VERSION}`;
@@ -42,14 +40,6 @@ export const annotations = {
   /** Any new value confirms the MassLoss that the conditions show. */
   confirmLoss: `${GROUP}/confirmLoss`,
 } as const;
-
-/** One annotation of the operator's, by its short name. */
-export function annotation(
-  { metadata }: Pick<KubeObject, "metadata">,
-  name: keyof typeof annotations,
-): string | undefined {
-  return metadata.annotations?.[annotations[name]];
-}
 
 /** The keys of the note that a branch gets with its create, and that no call of the service rewrites. */
 export const noteKeys = {

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../objects/object.ts";
-import { annotation } from "./names.ts";
+import { annotation } from "./annotation.ts";
 import { timeOf } from "./time.ts";
 
 /** The longest wait for the end of a pause: no timer runs for longer than 24 days. */

@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import type { ServiceClock } from "../clock.ts";
 import { type Refusal, refusals } from "../refusal.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Shares } from "./shares.ts";
@@ -21,35 +20,46 @@ export interface Answered {
  * once would keep everybody else waiting. Their bytes count in the budget until they are sent.
  */
 export class LongAnswers {
-  readonly #clock: Pick<ServiceClock, "after">;
   readonly #bytes: Shares;
-  /** By caller with a long answer in this turn of the loop: the next one. */
+  /** By caller with a long answer in this turn of the loop: when the last of its calls so far has had its turn. */
   readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(clock: Pick<ServiceClock, "after">, bytes: Shares) {
-    this.#clock = clock;
+  constructor(bytes: Shares) {
     this.#bytes = bytes;
   }
 
-  async make({ caller, outgoing, reads }: Answered, answer: () => Exchange): Promise<Exchange | Refusal> {
-    for (let turn = this.#turns.get(caller); turn; turn = this.#turns.get(caller)) await turn;
-    const exchange = answer();
-    const length = "reply" in exchange ? (exchange.reply.body?.length ?? 0) : 0;
-    if (length < long) return exchange;
-    this.#turns.set(caller, this.#nextTurn(caller));
+  async make(call: Answered, answer: () => Exchange): Promise<Exchange | Refusal> {
+    const { caller } = call;
+    const before = this.#turns.get(caller);
+    const { promise: mine, resolve } = Promise.withResolvers<void>();
+    const end = () => {
+      if (this.#turns.get(caller) === mine) this.#turns.delete(caller);
+      resolve();
+    };
+    if (before) {
+      this.#turns.set(caller, mine);
+      await before;
+    }
+    let length = 0;
+    try {
+      const exchange = answer();
+      length = "reply" in exchange ? (exchange.reply.body?.length ?? 0) : 0;
+      return length < long ? exchange : this.#held(call, exchange, length);
+    } finally {
+      if (length < long) end();
+      else {
+        if (before === undefined) this.#turns.set(caller, mine);
+        setImmediate(end);
+      }
+    }
+  }
+
+  /** The answer, held in the budget until it is sent. */
+  #held({ caller, outgoing, reads }: Answered, exchange: Exchange, length: number): Exchange | Refusal {
     const holding = this.#bytes.of(caller);
     if (reads && !holding.take(length)) return refusals.noRoomForBytes();
     if (outgoing.destroyed) holding.release();
     else outgoing.once("close", () => holding.release());
     return exchange;
-  }
-
-  #nextTurn(caller: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.after(0, () => {
-        this.#turns.delete(caller);
-        resolve();
-      });
-    });
   }
 }

@@ -85,7 +85,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     shouldUpgradeCallback: (incoming: IncomingMessage) => sql !== undefined && urlOf(incoming)?.pathname === "/v2",
   };
   const pipelines = new Pipelines(service.context.clock);
-  const long = new LongAnswers(service.context.clock, bytes);
+  const long = new LongAnswers(bytes);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     pipelines.take(incoming, outgoing, () => {

@@ -5,7 +5,6 @@ import type { Exchange } from "../../../src/service/http/exchange.ts";
 import { LongAnswers } from "../../../src/service/http/long-answers.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** An answer on its way to a client that takes nothing, and the client's end. */
 async function unread(): Promise<{ outgoing: ServerResponse; leave: () => void }> {
@@ -22,17 +21,14 @@ async function unread(): Promise<{ outgoing: ServerResponse; leave: () => void }
   return { outgoing: await arrived.promise, leave: () => socket.destroy() };
 }
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 function answerOf(length: number): Exchange {
   return { kind: "answer", reply: { status: 200, headers: {}, body: "x".repeat(length) }, delayMs: 0 };
 }
 
 it("long answers of one caller are made one by one, those of others and short ones in between", async () => {
-  const turns: (() => void)[] = [];
-  const after = (_ms: number, run: () => void) => {
-    turns.push(run);
-    return () => {};
-  };
-  const answers = new LongAnswers({ after }, new Shares());
+  const answers = new LongAnswers(new Shares());
   const { outgoing } = await unread();
   const made: string[] = [];
   const make = (caller: string, name: string, length: number) =>
@@ -46,21 +42,35 @@ it("long answers of one caller are made one by one, those of others and short on
   make("ana", "fourth", 100_000);
   make("bob", "other", 100_000);
   expect(made).toEqual(["first", "other"]);
-  turns.shift()?.();
-  await expect.poll(() => made).toEqual(["first", "other", "second"]);
-  turns.pop()?.();
-  await expect.poll(() => made).toEqual(["first", "other", "second", "third", "fourth"]);
+  await nextTurn();
+  expect(made).toEqual(["first", "other", "second"]);
+  await nextTurn();
+  expect(made).toEqual(["first", "other", "second", "third", "fourth"]);
+  await nextTurn();
+  make("ana", "later", 100_000);
+  expect(made.at(-1)).toBe("later");
+});
+
+it("a long answer that fails keeps none of its caller's waiting", async () => {
+  const answers = new LongAnswers(new Shares());
+  const { outgoing } = await unread();
+  const call = { caller: "ana", outgoing, reads: true };
+  const first = answers.make(call, () => answerOf(100_000));
+  const failing = answers.make(call, () => {
+    throw new Error("the answer fails");
+  });
+  const last = answers.make(call, () => answerOf(10));
+  await expect(failing).rejects.toThrow("the answer fails");
+  expect([await first, await last]).toEqual([answerOf(100_000), answerOf(10)]);
 });
 
 it("long answers that are not taken count in the share of their caller until their client has left", async () => {
-  const clock = new VirtualClock();
   const bytes = new Shares(500_000);
-  const answers = new LongAnswers(clock, bytes);
+  const answers = new LongAnswers(bytes);
   const { outgoing, leave } = await unread();
   const make = async (reads = true) => {
-    const made = answers.make({ caller: "ana", outgoing, reads }, () => answerOf(200_000));
-    await clock.advance(0);
-    return (await made) instanceof Refusal ? "refused" : "made";
+    const made = await answers.make({ caller: "ana", outgoing, reads }, () => answerOf(200_000));
+    return made instanceof Refusal ? "refused" : "made";
   };
   expect([await make(), await make(), await make(false), bytes.all]).toEqual(["made", "refused", "made", 200_000]);
   leave();

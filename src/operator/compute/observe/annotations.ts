@@ -1,8 +1,8 @@
 import { recordedID } from "../../claims/ownership.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
+import { annotation } from "../../resources/annotation.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { isObserved } from "../../resources/management-policy.ts";
-import { annotation } from "../../resources/names.ts";
 import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
 import { digest } from "../../resources/signature.ts";
 

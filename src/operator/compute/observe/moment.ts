@@ -1,8 +1,8 @@
 import type { ConnectionView } from "../../connection/registry.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
+import { annotation } from "../../resources/annotation.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { effectiveSpec, inForce, isOpen, marginMs, opensAt, windowsOf } from "../../resources/effective-spec.ts";
-import { annotation } from "../../resources/names.ts";
 import type { Disruption } from "../../resources/schedule.ts";
 import { timeOf } from "../../resources/time.ts";
 import { type Span, unknownZones } from "../../resources/wall-clock.ts";
