@@ -137,6 +137,55 @@ describe("the Computes of a connection", () => {
     await world.reconcile();
     expect(world.woken).toEqual(["default/default"]);
   });
+
+  test("Computes are woken once where their connection gets a key that another connection has found good", async () => {
+    const world = await settled();
+    const post = (path: string, body: object) => world.cluster.server.handle({ method: "POST", path, body });
+    const { connection, secret } = objects(world);
+    post(secrets, { metadata: { name: "other" }, type: secret.type, data: { "api-key": "bmV3" } });
+    const spec = { ...connection.spec, apiKeySecretRef: { name: "other" } };
+    const { apiVersion, kind } = connection;
+    post(`${ours}/serviceconnections`, { apiVersion, kind, metadata: { name: "other" }, spec });
+    const { uid = "" } = world.connectionsNow().find(({ metadata }) => metadata.name === "other")?.metadata ?? {};
+    for (let n = 0; n < 3; n += 1) {
+      await world.reconciler().reconcile(uid);
+      await world.cluster.clock.settle();
+    }
+    world.woken.length = 0;
+    patch(world, `${secrets}/service`, { op: "replace", path: "/data/api-key", value: "bmV3" });
+    await world.reconcile();
+    expect(world.woken).toEqual(["default/default"]);
+  });
+
+  test("Computes are woken once where their connection has no key any more, and where another reason comes for that", async () => {
+    const world = await settled();
+    patch(world, `${secrets}/service`, { op: "replace", path: "/data", value: {} });
+    await world.reconcile();
+    expect(world.woken.splice(0)).toEqual(["default/default"]);
+    const value = "https://elsewhere.example.com/api/v2";
+    patch(world, `${ours}/serviceconnections/default`, { op: "replace", path: "/spec/baseURL", value });
+    await world.reconcile();
+    expect(world.woken).toEqual(["default/default"]);
+  });
+
+  test("Computes are woken once where their connection comes to be held for the first of them", async () => {
+    const world = setUp();
+    await world.reconcile();
+    world.woken.length = 0;
+    world.use();
+    await world.reconcile();
+    expect(world.view().kind).toBe("open");
+    expect(world.woken).toEqual(["default/default"]);
+  });
+
+  test("Computes are woken once where the finalizer of their connection is lost and refused", async () => {
+    const world = await settled();
+    world.dropFinalizers();
+    world.cluster.fate = ({ method, path }) =>
+      method === "PATCH" && !path.endsWith("/status") ? { kind: "status", afterMs: 0, status: 403 } : undefined;
+    await expect(world.reconcile()).rejects.toThrow("hands off");
+    expect(world.woken).toEqual(["default/default"]);
+  });
 });
 
 test("a late status, of several whose replies were lost, is overwritten", async () => {

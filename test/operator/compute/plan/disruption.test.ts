@@ -104,6 +104,9 @@ describe("while no window is open", () => {
     expect(until("2026-11-25T13:30:00+01:00")).toBe("patch");
     expect(until("2026-11-25T11:59:00Z")).toBe("settled");
     expect(until("tomorrow")).toBe("settled");
+    // The service's clock is known to two seconds.
+    expect(until("2026-11-25T12:00:02Z")).toBe("settled");
+    expect(until("2026-11-25T12:00:02.001Z")).toBe("patch");
   });
 });
 
