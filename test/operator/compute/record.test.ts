@@ -429,6 +429,9 @@ describe("the record of the next request", () => {
     record,
     phase: "unsent",
   });
+  const restart = { operation: "restart", endpointID: "ep-one", value: "one" };
+  const move = { operation: "move", endpointID: "ep-one", to: "br-other" };
+  const ofOurs = (record: object) => recordOf({ by: "this-term", n: 4, ...record });
   const next = (write: RememberedWrite | undefined, of: Compute = self, wanted: object = {}) =>
     nextRecord(of, { write, term: "this-term", since: "later" }, { ...fields, ...wanted });
 
@@ -448,6 +451,9 @@ describe("the record of the next request", () => {
     ["it goes to another branch", refused(), { branchID: "br-next" }],
     ["it goes to another service", refused(), { through: "https://other/api/v2" }],
     ["it is another operation", refused(), { operation: "restart", endpointID: "ep-one", value: "two" }],
+    ["it restarts another endpoint", refused(ofOurs(restart)), { ...restart, endpointID: "ep-two" }],
+    ["it restarts for another value", refused(ofOurs(restart)), { ...restart, value: "two" }],
+    ["it moves to another branch", refused(ofOurs(move)), { ...move, to: "br-next" }],
   ])("the next record is a new one with the next number where %s", (_, write, wanted) => {
     expect(next(write, self, wanted)).toMatchObject({ n: 5, by: "this-term", since: "later" });
   });
@@ -456,6 +462,8 @@ describe("the record of the next request", () => {
     const copied = compute({ status: { pendingWrite: recordOf({ uid: uidOf("b"), by: "this-term", n: 7 }) } });
     expect(next(undefined, copied)).toMatchObject({ uid: uidOf("a"), n: 8 });
     expect(next({ ...refused(), phase: "closed" }, copied)).toMatchObject({ n: 8 });
+    const late = compute({ status: { pendingWrite: recordOf({ by: "this-term", n: 2 }) } });
+    expect(next({ ...refused(), phase: "closed" }, late)).toMatchObject({ n: 5 });
   });
 });
 

@@ -211,6 +211,15 @@ describe("the record of a reset that may have been sent", () => {
     expect(takenIn(unlinked, remembered(known, "open")).reset).toBeDefined();
   });
 
+  test("a record of the same value and time for another branch is none of what is remembered, and opens", () => {
+    const other = record({ branchID: "br-two" }, { linked: "br-two" });
+    expect(takenIn(other, open(known, settles)).reset).toMatchObject({
+      record: { branchID: "br-two" },
+      phase: "open",
+      openedAt: now,
+    });
+  });
+
   test("a reset that the service has answered is done, also while lists lag and the status could not be written", () => {
     expect(planned({ object: known, ...shown(before) }, remembered(known, "closed"))).toStrictEqual(done());
   });
