@@ -1,5 +1,6 @@
 import { interrupt, type Step } from "../computes/chain.ts";
 import { refuseWhileBusy } from "../computes/lock.ts";
+import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
@@ -117,11 +118,11 @@ function refuseBusy({ context, project, branch }: Place): void {
 
 /**
  * Applies a change in the branch's primary compute: it drops its connections, and an idle one starts for the time of
- * the change. Without a primary there is nothing to do.
+ * the change. Without a primary that may run, the replicas that run restart, as they begin on the branch's data anew.
  */
 function applied({ context, branch, at }: Place): StoredOperation[] {
   const endpoint = context.store.endpoints.primaryOf(branch.id);
-  if (!endpoint || endpoint.disabled) return [];
+  if (!endpoint || endpoint.disabled) return restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
   const apply: Step = { action: "apply_config", effect: "none" };
   const suspend: Step = { action: "suspend_compute", effect: "suspend" };
   const running = endpoint.currentState === "active";

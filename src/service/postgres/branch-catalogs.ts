@@ -3,7 +3,7 @@ import { messageOf } from "../error-message.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
 import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
-import { type BranchCatalog, broughtInto, currentRights, syncCatalog } from "./catalog-sync.ts";
+import { type BranchCatalog, broughtInto, currentRights, syncCatalog, syncLogins } from "./catalog-sync.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 import { readableRows } from "./readable-names.ts";
@@ -25,6 +25,15 @@ export interface CatalogPorts {
   report: (line: string) => void;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
+}
+
+/** The source of the password of a role that is to be brought. */
+const notBrought = "";
+
+function withRolesToCome(applied: BranchCatalog, wanted: BranchCatalog): BranchCatalog {
+  const names = new Set(applied.roles.map(({ name }) => name));
+  const toCome = wanted.roles.filter(({ name }) => !names.has(name));
+  return { ...applied, roles: [...applied.roles, ...toCome.map((role) => ({ ...role, passwordSource: notBrought }))] };
 }
 
 /** The roles and databases of branches, as the store has them and as they were brought into the data. */
@@ -54,7 +63,7 @@ export class BranchCatalogs {
       await this.sync(served, connect);
     } catch (error) {
       const { roles } = broughtInto(this.#ports.storage.of(branchId));
-      if (roles.length === 0) throw error;
+      if (roles.every(({ passwordSource }) => passwordSource === notBrought)) throw error;
       const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
       this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
     }
@@ -93,18 +102,32 @@ export class BranchCatalogs {
   async #sync(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
     const { store, storage, passwordOf, change } = this.#ports;
     const { branchId } = served;
-    await this.#takeOver(served, connect);
+    let failure: { error: unknown } | undefined;
+    try {
+      await this.#takeOver(served, connect);
+    } catch (error) {
+      failure = { error };
+    }
     if (!this.#isMeant(served)) throw new ServerFailed(`the data of branch ${branchId} is being replaced`);
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
+    const applied = broughtInto(row);
+    if (failure) {
+      // A client can keep its databases from being taken over, and none waits for that to lose its login.
+      await syncLogins({ applied, wanted, passwordOf, connect });
+      throw failure.error;
+    }
     const catalog = JSON.stringify(wanted);
     if (catalog === row.catalog) return;
-    const applied = broughtInto(row);
+    const note = (brought: string) =>
+      change(() => {
+        const latest = store.branchData.get(branchId);
+        if (latest?.generation === row.generation) store.branchData.put({ ...latest, catalog: brought });
+      });
+    // A role that is made, and deleted after the sync has failed, is one to be dropped.
+    note(JSON.stringify(withRolesToCome(applied, wanted)));
     await syncCatalog({ applied, wanted, passwordOf, connect });
-    change(() => {
-      const latest = store.branchData.get(branchId);
-      if (latest?.generation === row.generation) store.branchData.put({ ...latest, catalog });
-    });
+    note(catalog);
   }
 
   async #takeOver(served: ServedData, connect: (database: string) => Promise<Session>): Promise<void> {

@@ -53,16 +53,15 @@ export interface SyncPlan {
 
 /**
  * Brings the roles and databases that the API knows into a server: what it made and no longer knows is dropped. What
- * clients made with SQL stays. Each step can be repeated, so a crash in between does no harm.
+ * clients made with SQL stays. Each step can be repeated, so a crash in between does no harm. Logins and passwords go
+ * first, and what one role or database fails at keeps no other one; the first failure is thrown at the end.
  */
 export async function syncCatalog(plan: SyncPlan): Promise<void> {
   const client = await plan.connect("postgres");
+  const attempts = new Attempts(client);
   try {
     const existing = await namesIn(client);
-    const keptRoles = new Set(plan.wanted.roles.map(({ name }) => name));
-    const gone = plan.applied.roles.filter(({ name }) => !keptRoles.has(name) && existing.roles.has(name));
-    // Before anything that a client's database or session may cause to fail.
-    for (const { name } of gone) await client.query(`ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`);
+    const gone = await putLogins(client, plan, existing.roles, attempts);
     const version = await serverVersion(client);
     const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
     if (outdated) {
@@ -73,15 +72,88 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     }
     for (const role of plan.wanted.roles) {
       const exists = existing.roles.has(role.name);
-      if (!exists || outdated) await putRights(client, role.name, version, exists);
-      await putPassword(client, role, exists, plan);
+      if (exists && !outdated) continue;
+      await attempts.make(async () => {
+        await putRights(client, role.name, version, exists);
+        if (!exists) await putPassword(client, role, exists, plan);
+      });
     }
-    await putDatabases(client, plan, existing.databases, outdated);
-    await dropRoles(client, gone, plan);
+    await putDatabases(client, plan, existing.databases, { outdated, attempts });
+    for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
+    attempts.end();
   } finally {
     client.close();
   }
 }
+
+/** Brings only the logins and passwords of roles that the server has, and ends those of roles that are gone. */
+export async function syncLogins(plan: SyncPlan): Promise<void> {
+  const client = await plan.connect("postgres");
+  const attempts = new Attempts(client);
+  try {
+    await putLogins(client, plan, (await namesIn(client)).roles, attempts);
+    attempts.end();
+  } finally {
+    client.close();
+  }
+}
+
+/** Answers the roles of the server that are gone. */
+async function putLogins(
+  client: Session,
+  plan: SyncPlan,
+  existing: ReadonlySet<string>,
+  attempts: Attempts,
+): Promise<BranchCatalog["roles"]> {
+  const kept = new Set(plan.wanted.roles.map(({ name }) => name));
+  const gone = plan.applied.roles.filter(({ name }) => !kept.has(name) && existing.has(name));
+  for (const { name } of gone)
+    await attempts.make(() => changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`));
+  for (const role of plan.wanted.roles)
+    if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
+  return gone;
+}
+
+/** Steps of which none depends on another. */
+class Attempts {
+  readonly #client: Session;
+  readonly #failures: unknown[] = [];
+
+  constructor(client: Session) {
+    this.#client = client;
+  }
+
+  async make(step: () => Promise<unknown>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#failures.push(error);
+      // A client that holds many locks has the service wait for the first of them alone.
+      await this.#client.query("SET lock_timeout = '100ms'");
+    }
+  }
+
+  /** Throws the first failure. */
+  end(): void {
+    if (this.#failures.length > 0) throw this.#failures[0];
+  }
+}
+
+/**
+ * Makes or changes a role. A role may change its own password, and one that does so in a transaction without an end
+ * would keep the password that was stolen: a session that stands in the way is ended.
+ */
+async function changeRole(client: Session, statement: string): Promise<void> {
+  try {
+    await client.query(statement);
+  } catch {
+    await client.query(`${endChangesOfRoles}; ${statement}`);
+  }
+}
+
+/** Ends the sessions that have changed a role in a transaction that is still open. */
+const endChangesOfRoles = `SELECT pg_terminate_backend(pid, 5000) FROM pg_locks
+  WHERE relation = 'pg_authid'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()`;
 
 async function namesIn(client: Session): Promise<{ roles: Set<string>; databases: Set<string> }> {
   const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
@@ -94,7 +166,7 @@ async function namesIn(client: Session): Promise<{ roles: Set<string>; databases
 /** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */
 async function putRights(client: Session, name: string, version: number, exists: boolean): Promise<void> {
   const role = identifier(name);
-  await client.query(`${exists ? "ALTER" : "CREATE"} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
+  await changeRole(client, `${exists ? "ALTER" : "CREATE"} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
   await client.query(`GRANT ${privilegedRole} TO ${role}`);
 }
 
@@ -108,14 +180,15 @@ async function putPassword(
   const before = applied.roles.find((one) => one.name === role.name);
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
   const verifier = await scramVerifier(passwordOf(role.passwordSource), randomBytes(16));
-  await client.query(role.login ? `ALTER ROLE ${name} LOGIN PASSWORD '${verifier}'` : `ALTER ROLE ${name} NOLOGIN`);
+  const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
+  await changeRole(client, `ALTER ROLE ${name} ${login}`);
 }
 
 async function putDatabases(
   client: Session,
   { applied, wanted }: SyncPlan,
   existing: Set<string>,
-  outdated: boolean,
+  { outdated, attempts }: { outdated: boolean; attempts: Attempts },
 ): Promise<void> {
   const wantedNames = new Set(wanted.databases.map(({ name }) => name));
   const wantedIds = new Set(wanted.databases.map(({ id }) => id));
@@ -123,19 +196,22 @@ async function putDatabases(
     // Another one may have the name by now.
     const isWanted = id === unknownId ? wantedNames.has(name) : wantedIds.has(id);
     if (isWanted || !existing.delete(name)) continue;
-    await client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`);
+    await attempts.make(() => client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`));
   }
-  await renameDatabases(client, renamesOf(applied, wanted, existing));
+  const renames = renamesOf(applied, wanted, existing);
+  await attempts.make(() => renameDatabases(client, renames));
   for (const { name, ownerName } of wanted.databases) {
     const [database, owner] = [identifier(name), identifier(ownerName)];
     const exists = existing.has(name);
-    // Of template0, where no client can have a session that stands in the way.
-    await client.query(
-      exists
-        ? `ALTER DATABASE ${database} OWNER TO ${owner}`
-        : `CREATE DATABASE ${database} OWNER ${owner} TEMPLATE template0`,
-    );
-    if (!exists || outdated) await client.query(`GRANT ALL PRIVILEGES ON DATABASE ${database} TO ${privilegedRole}`);
+    await attempts.make(async () => {
+      // Of template0, where no client can have a session that stands in the way.
+      await client.query(
+        exists
+          ? `ALTER DATABASE ${database} OWNER TO ${owner}`
+          : `CREATE DATABASE ${database} OWNER ${owner} TEMPLATE template0`,
+      );
+      if (!exists || outdated) await client.query(`GRANT ALL PRIVILEGES ON DATABASE ${database} TO ${privilegedRole}`);
+    });
   }
 }
 
@@ -182,15 +258,6 @@ async function disconnectAll(client: Session, database: string): Promise<void> {
   await client.query(
     `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(database)} AND pid <> pg_backend_pid()`,
   );
-}
-
-/** One role that cannot be dropped keeps no other one. */
-async function dropRoles(client: Session, gone: BranchCatalog["roles"], plan: SyncPlan): Promise<void> {
-  const failures: unknown[] = [];
-  for (const { name } of gone) {
-    await dropRole(client, name, plan).catch((error: unknown) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
 }
 
 /**

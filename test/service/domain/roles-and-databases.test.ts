@@ -95,6 +95,18 @@ it("a role is created without starting a primary that is disabled", () => {
   expect([made.status, made.body["operations"], shop.get(primary).current_state]).toEqual([201, [], "idle"]);
 });
 
+it("a change of roles restarts the replicas that run where the primary is disabled or gone", () => {
+  shop.patch(primary, { disabled: true });
+  const made = changed(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: main, type: "read_only" } });
+  const replica = idIn(made.body["endpoint"]);
+  const restart = [{ endpoint_id: replica, action: "apply_config" }];
+  expect(changed(`POST ${roles}/neondb_owner/reset_password`).body["operations"]).toMatchObject(restart);
+  changed(`DELETE /projects/${project}/endpoints/${primary}`);
+  expect(changed(`POST ${roles}`, { role: { name: "app" } }).body["operations"]).toMatchObject(restart);
+  changed(`POST /projects/${project}/endpoints/${replica}/suspend`);
+  expect(changed(`DELETE ${roles}/app`).body["operations"]).toEqual([]);
+});
+
 it("a role is created on no branch whose creation has failed", () => {
   shop.core.setFaults([{ method: "POST", route: "*", kind: "fail-operations", count: 1 }]);
   const call = { method: "POST", path: `/api/v2/projects/${project}/branches` };

@@ -1,0 +1,107 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { main, project } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
+
+const rig = usePostgresRig();
+const roles = `/projects/${project}/branches/${main}/roles`;
+const refused = /password authentication failed/;
+let uri: string;
+beforeAll(async () => {
+  uri = await rig.uri();
+});
+
+/** Makes a role with the API; answers how it connects. */
+async function made(name: string): Promise<string> {
+  await rig.change("POST", roles, { role: { name } });
+  return rig.uri({ role: name });
+}
+
+describe("a role that changes its own password in a transaction without an end", () => {
+  const open = async (role: string) => {
+    const held = await rig.client(role);
+    await held.query("BEGIN");
+    await held.query("ALTER ROLE CURRENT_USER PASSWORD 'stolen'");
+    return held;
+  };
+
+  it("a role has the password to which the API resets it, and no other", async () => {
+    const before = await made("thief");
+    const held = await open(before);
+    const [reset] = await rig.change("POST", `${roles}/thief/reset_password`);
+    expect(reset).toMatchObject({ status: "finished" });
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
+    expect(await rig.query(await rig.uri({ role: "thief" }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await held.end().catch(() => {});
+  });
+
+  it("a role logs in no more once the API deletes it", async () => {
+    const before = await made("leaver");
+    const held = await open(before);
+    await rig.change("DELETE", `${roles}/leaver`);
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
+    await held.end().catch(() => {});
+  });
+});
+
+describe("a database that the API deletes, and that a client keeps as a template", () => {
+  it("keeps no role from being made, given a password or dropped, nor another database from being made", async () => {
+    const databases = `/projects/${project}/branches/${main}/databases`;
+    const [first, second] = [await made("first"), await made("second")];
+    await rig.change("POST", databases, { database: { name: "kept", owner_name: "app" } });
+    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE true");
+    const [deleted] = await rig.change("DELETE", `${databases}/kept`);
+    expect(deleted).toMatchObject({ status: "failed" });
+    await rig.change("POST", `${roles}/first/reset_password`);
+    await expect(rig.query(first, "SELECT 1")).rejects.toThrow(refused);
+    await rig.change("DELETE", `${roles}/second`);
+    await expect(rig.query(second, "SELECT 1")).rejects.toThrow(refused);
+    expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'second'")).toEqual([]);
+    await rig.change("POST", databases, { database: { name: "other", owner_name: "first" } });
+    const third = await made("third");
+    expect(await rig.query(third.replace("/stock?", "/other?"), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await rig.change("DELETE", `${roles}/third`);
+    await expect(rig.query(third, "SELECT 1")).rejects.toThrow(refused);
+    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE false");
+    const [tried] = await rig.change("POST", roles, { role: { name: "fourth" } });
+    expect(tried).toMatchObject({ status: "finished" });
+    expect(await rig.query(uri, "SELECT FROM pg_database WHERE datname = 'kept'")).toEqual([]);
+  });
+});
+
+describe("a database whose name is no UTF-8, which a client keeps from being renamed", () => {
+  it("keeps no role from losing its login", async () => {
+    const before = await made("reader");
+    await rig.query(uri, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    const inLatin = await rig.client(uri.replace("/stock?", "/latin?"));
+    await inLatin.query("DO $$ BEGIN EXECUTE 'CREATE ROLE ' || quote_ident(chr(228)); END $$");
+    await inLatin.query("DO $$ BEGIN EXECUTE 'GRANT ' || quote_ident(chr(228)) || ' TO app'; END $$");
+    await inLatin.query("DO $$ BEGIN EXECUTE 'ALTER DATABASE latin OWNER TO ' || quote_ident(chr(228)); END $$");
+    await inLatin.query("BEGIN");
+    await inLatin.query("DO $$ BEGIN EXECUTE 'ALTER ROLE ' || quote_ident(chr(228)) || ' CREATEDB'; END $$");
+    const [deleted] = await rig.change("DELETE", `${roles}/reader`);
+    expect(deleted).toMatchObject({ status: "failed" });
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
+    await inLatin.end().catch(() => {});
+  });
+});
+
+describe("a branch without a primary", () => {
+  it("its running replica has the passwords that the API shows, and no role that the API has deleted", async () => {
+    const [reset, deleted] = [await made("reset"), await made("deleted")];
+    const [created] = await rig.change("POST", `/projects/${project}/endpoints`, {
+      endpoint: { branch_id: main, type: "read_only" },
+    });
+    const replica = z.string().parse(created?.endpoint_id);
+    const at = async (role: string) => rig.uri({ endpoint: replica, role });
+    const [resetBefore, deletedBefore] = [await at("reset"), await at("deleted")];
+    expect([reset, deleted]).not.toEqual([resetBefore, deletedBefore]);
+    expect(await rig.query(deletedBefore, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await rig.change("PATCH", `/projects/${project}/endpoints/ep-main`, { endpoint: { disabled: true } });
+    await rig.change("POST", `${roles}/reset/reset_password`);
+    await rig.change("DELETE", `${roles}/deleted`);
+    await expect(rig.query(resetBefore, "SELECT 1")).rejects.toThrow(refused);
+    await expect(rig.query(deletedBefore, "SELECT 1")).rejects.toThrow(refused);
+    expect(await rig.query(await at("reset"), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+});
