@@ -50,31 +50,29 @@ describe("a compute whose settings end idle sessions and make transactions read-
   });
 });
 
-describe("a role that cannot be dropped, for what it owns in a database that is closed to all", () => {
+describe("a database that cannot be dropped, as a client keeps it as a template", () => {
   beforeAll(async () => {
     await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings: {} } } });
-    await rig.change("POST", `${branch}/roles`, { role: { name: "leaver" } });
-    await rig.query(uri, "CREATE DATABASE closed", "GRANT CREATE ON DATABASE closed TO PUBLIC");
-    await rig.query((await rig.uri({ role: "leaver" })).replace("/stock?", "/closed?"), "CREATE SCHEMA hers");
-    await rig.query(uri, "ALTER DATABASE closed ALLOW_CONNECTIONS false");
+    await rig.change("POST", `${branch}/databases`, { database: { name: "kept", owner_name: "app" } });
+    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE true");
   });
 
   it("fails the operation, in the words of Postgres", async () => {
-    const [operation] = await rig.change("DELETE", `${branch}/roles/leaver`);
-    expect(operation).toMatchObject({ status: "failed", error: expect.stringMatching(/"leaver" cannot be dropped/) });
+    const [operation] = await rig.change("DELETE", `${branch}/databases/kept`);
+    expect(operation).toMatchObject({ status: "failed", error: expect.stringMatching(/drop a template database/) });
   });
 
   it("does not keep the compute from starting, and the service says what is left to do", async () => {
     await rig.change("POST", `${endpoint}/suspend`);
     expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await rig.child.waitForLine(
-      new RegExp(`roles and databases of branch ${main} are not all as the API shows them: role "leaver"`),
+      new RegExp(`roles and databases of branch ${main} are not all as the API shows them: .*template database`),
     );
   });
 
-  it("a role is dropped by the next start for which nothing stands in the way", async () => {
-    await rig.query(uri, "ALTER DATABASE closed ALLOW_CONNECTIONS true");
+  it("a database is dropped by the next start for which nothing stands in the way", async () => {
+    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE false");
     await rig.change("POST", `${endpoint}/restart`);
-    expect(await rig.query(uri, "SELECT rolname FROM pg_roles WHERE rolname = 'leaver'")).toEqual([]);
+    expect(await rig.query(uri, "SELECT FROM pg_database WHERE datname = 'kept'")).toEqual([]);
   });
 });
