@@ -147,7 +147,8 @@ async function changeRole(client: Session, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch {
-    await client.query(`${endChangesOfRoles}; ${statement}`);
+    await client.query(endChangesOfRoles);
+    await client.query(statement);
   }
 }
 
