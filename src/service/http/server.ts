@@ -15,8 +15,8 @@ import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
 import { type Holding, networkOf, Shares } from "./shares.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
+import { takeIn } from "./take-in.ts";
 import { urlOf } from "./target.ts";
-import { noticeVanished } from "./vanished.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
@@ -104,14 +104,9 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
-    noticeVanished(socket);
-    const holding = connections.of(networkOf(socket.remoteAddress));
-    if (!holding.take(1)) return void socket.destroy();
+    if (!takeIn(socket, connections)) return;
     open.add(socket);
-    socket.once("close", () => {
-      open.delete(socket);
-      holding.release();
-    });
+    socket.once("close", () => open.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

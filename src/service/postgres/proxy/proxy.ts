@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { limited, type ServiceClock } from "../../clock.ts";
 import { mostConnections } from "../../http/most-connections.ts";
-import { networkOf, Shares } from "../../http/shares.ts";
-import { noticeVanished } from "../../http/vanished.ts";
+import { Shares } from "../../http/shares.ts";
+import { takeIn } from "../../http/take-in.ts";
 import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
 import { endClient } from "./end-client.ts";
@@ -56,15 +56,9 @@ export class Proxy {
     const { logins = new Shares(mostConnections(most.logins, most.partOfFiles)) } = ports;
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
-      noticeVanished(socket);
-      const login = logins.of(networkOf(socket.remoteAddress));
-      if (!login.take(1)) {
-        socket.destroy();
-        return;
-      }
-      const release = () => login.release();
-      socket.once("close", release);
-      void this.#serve(socket, { onLogin: release });
+      const login = takeIn(socket, logins);
+      if (!login) return;
+      void this.#serve(socket, { onLogin: () => login.release() });
     });
   }
 
