@@ -10,14 +10,8 @@ beforeAll(async () => {
   uri = await rig.uri();
 });
 
-/** Makes a role with the API; answers how it connects. */
-async function made(name: string): Promise<string> {
-  await rig.change("POST", roles, { role: { name } });
-  return rig.uri({ role: name });
-}
-
 it("a role that the API deletes logs in no more, though what it owns is in a database that was closed", async () => {
-  const reader = await made("reader");
+  const reader = await rig.newRole("reader");
   await rig.query(uri, "CREATE DATABASE shut", "GRANT ALL ON DATABASE shut TO reader");
   await rig.query(reader.replace("/stock?", "/shut?"), "CREATE SCHEMA hers");
   await rig.query(uri, "ALTER DATABASE shut ALLOW_CONNECTIONS false");
@@ -29,7 +23,7 @@ it("a role that the API deletes logs in no more, though what it owns is in a dat
 });
 
 it("a role that the API deletes logs in no more, though a session of it holds what it owns", async () => {
-  const holder = await made("holder");
+  const holder = await rig.newRole("holder");
   const held = await rig.client(holder);
   await held.query("CREATE SCHEMA held CREATE TABLE one (x int)");
   await held.query("BEGIN");

@@ -11,12 +11,6 @@ beforeAll(async () => {
   uri = await rig.uri();
 });
 
-/** Makes a role with the API; answers how it connects. */
-async function made(name: string): Promise<string> {
-  await rig.change("POST", roles, { role: { name } });
-  return rig.uri({ role: name });
-}
-
 describe("a role that changes its own password in a transaction without an end", () => {
   const open = async (role: string) => {
     const held = await rig.client(role);
@@ -26,7 +20,7 @@ describe("a role that changes its own password in a transaction without an end",
   };
 
   it("a role has the password to which the API resets it, and no other", async () => {
-    const before = await made("thief");
+    const before = await rig.newRole("thief");
     const held = await open(before);
     const [reset] = await rig.change("POST", `${roles}/thief/reset_password`);
     expect(reset).toMatchObject({ status: "finished" });
@@ -36,7 +30,7 @@ describe("a role that changes its own password in a transaction without an end",
   });
 
   it("a role logs in no more once the API deletes it", async () => {
-    const before = await made("leaver");
+    const before = await rig.newRole("leaver");
     const held = await open(before);
     await rig.change("DELETE", `${roles}/leaver`);
     await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
@@ -47,7 +41,7 @@ describe("a role that changes its own password in a transaction without an end",
 describe("a database that the API deletes, and that a client keeps as a template", () => {
   it("keeps no role from being made, given a password or dropped, nor another database from being made", async () => {
     const databases = `/projects/${project}/branches/${main}/databases`;
-    const [first, second] = [await made("first"), await made("second")];
+    const [first, second] = [await rig.newRole("first"), await rig.newRole("second")];
     await rig.change("POST", databases, { database: { name: "kept", owner_name: "app" } });
     await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE true");
     const [deleted] = await rig.change("DELETE", `${databases}/kept`);
@@ -58,7 +52,7 @@ describe("a database that the API deletes, and that a client keeps as a template
     await expect(rig.query(second, "SELECT 1")).rejects.toThrow(refused);
     expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'second'")).toEqual([]);
     await rig.change("POST", databases, { database: { name: "other", owner_name: "first" } });
-    const third = await made("third");
+    const third = await rig.newRole("third");
     expect(await rig.query(third.replace("/stock?", "/other?"), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await rig.change("DELETE", `${roles}/third`);
     await expect(rig.query(third, "SELECT 1")).rejects.toThrow(refused);
@@ -71,7 +65,7 @@ describe("a database that the API deletes, and that a client keeps as a template
 
 describe("a database whose name is no UTF-8, which a client keeps from being renamed", () => {
   it("keeps no role from losing its login", async () => {
-    const before = await made("reader");
+    const before = await rig.newRole("reader");
     await rig.query(uri, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
     const inLatin = await rig.client(uri.replace("/stock?", "/latin?"));
     await inLatin.query("DO $$ BEGIN EXECUTE 'CREATE ROLE ' || quote_ident(chr(228)); END $$");
@@ -88,7 +82,7 @@ describe("a database whose name is no UTF-8, which a client keeps from being ren
 
 describe("a branch without a primary", () => {
   it("its running replica has the passwords that the API shows, and no role that the API has deleted", async () => {
-    const [reset, deleted] = [await made("reset"), await made("deleted")];
+    const [reset, deleted] = [await rig.newRole("reset"), await rig.newRole("deleted")];
     const [created] = await rig.change("POST", `/projects/${project}/endpoints`, {
       endpoint: { branch_id: main, type: "read_only" },
     });

@@ -162,6 +162,12 @@ export class PostgresRig implements AsyncDisposable {
     return z.string().parse(body["uri"]);
   }
 
+  /** Makes a role of the main branch with the API; answers how it connects. */
+  async newRole(name: string): Promise<string> {
+    await this.change("POST", `/projects/${project}/branches/${main}/roles`, { role: { name } });
+    return this.uri({ role: name });
+  }
+
   /** Goes back to the seed; answers the status. */
   async reset(): Promise<number> {
     return (await fetch(new URL("/_reset", this.#baseURL), { method: "POST" })).status;
