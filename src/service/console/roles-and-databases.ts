@@ -1,4 +1,5 @@
 import { param } from "../http/route.ts";
+import { RoleAndOperations } from "../http/shapes.ts";
 import { rolesPath } from "./pages/paths.ts";
 import { branchApiPath, pathOf, type Visit } from "./visit.ts";
 
@@ -7,16 +8,17 @@ import { branchApiPath, pathOf, type Visit } from "./visit.ts";
  * and what it then means is another form. Like all of these, returns the path to show next. */
 export function createRole(visit: Visit): string {
   const { name = "", login } = visit.form;
-  visit.act("POST", `${branchApiPath(visit)}/roles`, {
+  const answer = visit.act("POST", `${branchApiPath(visit)}/roles`, {
     role: { name: name.trim(), ...(login !== "true" && { no_login: true }) },
   });
-  return done(visit, `The role ${name.trim()} is created.`);
+  return done(visit, `The role ${name.trim()} is created.${passwordOnce(visit, answer.body)}`);
 }
 
 export function resetRole(visit: Visit): string {
   const { name = "" } = visit.form;
-  visit.act("POST", `${branchApiPath(visit)}${pathOf("roles", name)}/reset_password`);
-  return done(visit, `The role ${name} has another password: the page of a compute shows it.`);
+  const answer = visit.act("POST", `${branchApiPath(visit)}${pathOf("roles", name)}/reset_password`);
+  const where = passwordOnce(visit, answer.body) || " The page of a compute shows it.";
+  return done(visit, `The role ${name} has another password.${where}`);
 }
 
 export function deleteRole(visit: Visit): string {
@@ -35,6 +37,13 @@ export function deleteDatabase(visit: Visit): string {
   const { name = "" } = visit.form;
   visit.act("DELETE", `${branchApiPath(visit)}${pathOf("databases", name)}`);
   return done(visit, `The database ${name} is deleted.`);
+}
+
+/** The new password in words, where no page shows it later: its project does not store passwords. */
+function passwordOnce({ context, params }: Visit, answer: unknown): string {
+  const { password } = RoleAndOperations.parse(answer).role;
+  const isStored = context.store.projects.get(param({ params }, "project_id"))?.details.store_passwords;
+  return isStored === false && typeof password === "string" ? ` Its password, shown this once: ${password}` : "";
 }
 
 function done(visit: Visit, notice: string): string {

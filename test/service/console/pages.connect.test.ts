@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { quotable, snippets } from "../../../src/service/console/snippets.ts";
 import { main, primary, project, Shop } from "../support/shop.ts";
 import { textOf, Visitor } from "./visitor.ts";
+
+const Id = z.looseObject({ id: z.string() });
+const Unstored = z.looseObject({ project: Id, branch: Id, endpoints: z.array(Id) });
 
 const page = `/app/projects/${project}/branches/${main}/computes/${primary}`;
 const base = `/projects/${project}/branches/${main}`;
@@ -73,6 +77,35 @@ describe("the page of a compute", () => {
     shop.finishOperations();
     const { uri, html } = shownAt("?role=group");
     expect([uri, html.includes("the password")]).toEqual([expect.stringMatching(/^postgresql:\/\/group@/), false]);
+  });
+
+  it("a project that does not store passwords shows one where it is made or reset, once, and on no page of a compute", () => {
+    const made = shop.ana("POST /projects", { project: { store_passwords: false } }).body;
+    const {
+      project: { id },
+      branch,
+      endpoints,
+    } = Unstored.parse(made);
+    shop.finishOperations();
+    const [at, role] = [`/app/projects/${id}/branches/${branch.id}`, { name: "neondb_owner" }];
+    const password = () => {
+      const { catalog } = shop.core.context;
+      return catalog
+        .roles(branch.id)
+        .map((one) => catalog.passwordOf(one))
+        .join();
+    };
+    const pages = [`/computes/${endpoints[0]?.id}?password=shown`, "/roles", `/computes/${endpoints[0]?.id}?for=jdbc`];
+    const shown = () => pages.map((path) => ana.get(`${at}${path}`).html).filter((html) => html.includes(password()));
+    expect([ana.get(`${at}${pages[0]}`).html.includes("postgresql://neondb_owner@"), shown()]).toEqual([true, []]);
+    expect(textOf(ana.post(`${at}/roles/reset`, role))).toContain(`shown this once: ${password()}`);
+    shop.finishOperations();
+    expect(shown()).toEqual([]);
+    expect(textOf(ana.post(`${at}/roles`, { name: "app", login: "true" }))).toContain(
+      "created. Its password, shown this",
+    );
+    shop.finishOperations();
+    expect(textOf(ana.post(`${at}/roles`, { name: "group" }))).not.toContain("Its password");
   });
 
   it("the page has buttons that copy its id, its host, the string and the code, each with a name of its own", () => {

@@ -22,8 +22,10 @@ export function connectPanel({ context, query }: Visit, project: Project, comput
   if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
   const pooled = query["pooled"] === "true";
   const isShown = query["password"] === "shown";
-  const whole = quotable(connectionUri(context, project, compute, { database: database.name, role, pooled }));
-  const uri = isShown || !role.login ? whole : whole.replace(`:${context.catalog.passwordOf(role)}@`, `:${mask}@`);
+  // A password that is not stored shows where it was made or reset alone, as in the API.
+  const shows = role.login && project.details.store_passwords;
+  const whole = quotable(connectionUri(context, project, compute, { database: database.name, role, pooled, shows }));
+  const uri = isShown || !shows ? whole : whole.replace(`:${context.catalog.passwordOf(role)}@`, `:${mask}@`);
   const snippet = snippets.find(({ name }) => name === query["for"]) ?? snippets[0];
   const at = (changed: Readonly<Record<string, string>>) => {
     const chosen = { database: database.name, role: role.name, pooled: String(pooled), for: snippet?.name ?? "" };
@@ -40,7 +42,7 @@ export function connectPanel({ context, query }: Visit, project: Project, comput
 <button>Show</button></form>
 <p class="secret value"><label>Connection string <input id="uri" readonly value="${uri}"></label>
 ${copyButton("uri", "connection string", source)}</p>
-${role.login && html`<p><a href="${at({ password: isShown ? "" : "shown" })}#connect">${isShown ? "Hide" : "Show"} the password</a></p>`}
+${shows && html`<p><a href="${at({ password: isShown ? "" : "shown" })}#connect">${isShown ? "Hide" : "Show"} the password</a></p>`}
 <nav aria-label="Clients" class="tabs">${snippets.map(
     ({ name, title }) =>
       html`<a href="${at({ for: name })}#connect"${name === snippet?.name && html` aria-current="true"`}>${title}</a> `,
