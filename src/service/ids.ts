@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { Random } from "./clock.ts";
 
 /** The source of everything that must be new or unpredictable. */
@@ -31,7 +31,7 @@ export function seededIds(random: Random): Ids {
 
 /** The same UUID for the same text, because accounts of a seed choose their own ids. */
 export function uuidOf(text: string): string {
-  const hex = createHash("sha256").update(`compute-operator:${text}`).digest("hex");
+  const hex = hash("sha256", `compute-operator:${text}`);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { asRecord } from "../objects/record.ts";
 import { CONNECTION_SECRET_TYPE, GROUP, labels, SECRET_OF } from "../resources/names.ts";
 import type { Secret } from "../resources/secret.ts";
@@ -121,7 +121,7 @@ function parsedJSON(text: string): unknown {
 
 export function digest(data: Record<string, string>): string {
   const members = Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash("sha256").update(JSON.stringify(members)).digest("hex");
+  return hash("sha256", JSON.stringify(members));
 }
 
 /** True if a Secret stands as it was last written, from this source. */

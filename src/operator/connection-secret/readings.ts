@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../runtime/clock.ts";
 import { hourlyMs } from "../runtime/waits.ts";
 
@@ -55,5 +55,5 @@ export class Readings {
 
 /** A number in [0, 1) that a uid always has. */
 function shareOf(uid: string): number {
-  return createHash("sha256").update(uid).digest().readUInt32BE(0) / 2 ** 32;
+  return hash("sha256", uid, "buffer").readUInt32BE(0) / 2 ** 32;
 }

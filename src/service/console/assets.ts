@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ServiceReply } from "../http/message.ts";
 
 /** A file that pages refer to. */
@@ -9,9 +9,8 @@ export interface Asset {
 }
 
 export function assetOf(type: "css" | "js", body: string): Asset {
-  const hash = createHash("sha256").update(body).digest("hex").slice(0, 8);
   return {
-    path: `/app/console-${hash}.${type}`,
+    path: `/app/console-${hash("sha256", body).slice(0, 8)}.${type}`,
     reply: {
       status: 200,
       headers: {

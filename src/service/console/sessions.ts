@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { ServiceContext } from "../context.ts";
 
 /** A signed-in account. Kept in memory: a restart of the service signs everyone out. */
@@ -40,7 +40,7 @@ export class Sessions {
 
   /** Signs an account in; returns the value of its cookie. */
   open(accountId: string, keyId: number | undefined, at: number): string {
-    for (const [hash, { expiresAt }] of this.#open) if (expiresAt <= at) this.#open.delete(hash);
+    for (const [key, { expiresAt }] of this.#open) if (expiresAt <= at) this.#open.delete(key);
     const own = [...this.#open].filter(([, session]) => session.accountId === accountId);
     const [oldest] = own;
     if (own.length >= maxSessions && oldest) this.#open.delete(oldest[0]);
@@ -98,5 +98,5 @@ export function takeCookie(): string {
 }
 
 function hashOf(cookie: string): string {
-  return createHash("sha256").update(cookie).digest("hex");
+  return hash("sha256", cookie);
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Store } from "../store/store.ts";
 import { noteOf } from "./branch-note.ts";
 
@@ -55,7 +55,7 @@ export function signaturePartsOf(sought: string): { fleet: string; key: string }
 }
 
 function digestOf(text: string, length: number): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, length);
+  return hash("sha256", text).slice(0, length);
 }
 
 function hyphenated(packed: string): string {

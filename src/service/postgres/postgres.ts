@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
@@ -96,7 +96,7 @@ export class Postgres {
     const home = await Home.open({ data: settings.data, user, processes, clock });
     try {
       const secret = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
-      await home.claim(createHash("sha256").update(secret).digest("hex"));
+      await home.claim(hash("sha256", secret));
       const cache = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "compute-operator");
       const programs = {
         directory: settings.binaries,

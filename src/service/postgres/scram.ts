@@ -1,4 +1,4 @@
-import { createHash, createHmac, pbkdf2 } from "node:crypto";
+import { createHmac, hash, pbkdf2 } from "node:crypto";
 import { promisify } from "node:util";
 import { Rejection } from "./proxy/rejection.ts";
 import { prepared } from "./saslprep.ts";
@@ -28,7 +28,7 @@ export function hmac(key: Buffer, text: string): Buffer {
 }
 
 export function sha256(data: Buffer): Buffer {
-  return createHash("sha256").update(data).digest();
+  return hash("sha256", data, "buffer");
 }
 
 export function xor(one: Buffer, other: Buffer): Buffer {

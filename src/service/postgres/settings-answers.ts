@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { refusals } from "../refusal.ts";
 import { Unanswered } from "../unanswered.ts";
 import type { Ended } from "./processes.ts";
@@ -24,9 +24,7 @@ export class SettingsAnswers {
    */
   refusal(major: number, settings: readonly string[], ask: () => Promise<Ended>): string | undefined {
     // The text of the settings may be long.
-    const key = createHash("sha256")
-      .update(JSON.stringify([major, settings]))
-      .digest("base64");
+    const key = hash("sha256", JSON.stringify([major, settings]), "base64");
     const known = this.#known.get(key);
     if (known) return known.refusal;
     if (this.#waiting >= mostWaiting) throw refusals.unavailable("too many settings are being checked: try again");

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
 import { type Fields, type Kept, orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
@@ -81,10 +81,10 @@ export class Keys {
 
   /** The valid key with this secret. The few keys with the same hash prefix are compared in constant time. */
   bySecret(secret: string): ApiKey | undefined {
-    const { hash, hashPrefix } = hashOf(secret);
+    const wanted = hashOf(secret);
     const key = this.#hashed
-      .all("WHERE hash_prefix = ? AND revoked_at IS NULL", hashPrefix)
-      .find((candidate) => timingSafeEqual(Buffer.from(candidate.hash), Buffer.from(hash)));
+      .all("WHERE hash_prefix = ? AND revoked_at IS NULL", wanted.hashPrefix)
+      .find((candidate) => timingSafeEqual(Buffer.from(candidate.hash), Buffer.from(wanted.hash)));
     return key && this.get(key.id);
   }
 
@@ -172,6 +172,6 @@ const keyOrders = {
 };
 
 function hashOf(secret: string): Pick<HashedKey, "hash" | "hashPrefix"> {
-  const hash = createHash("sha256").update(secret).digest("hex");
-  return { hash, hashPrefix: hash.slice(0, 12) };
+  const digest = hash("sha256", secret);
+  return { hash: digest, hashPrefix: digest.slice(0, 12) };
 }

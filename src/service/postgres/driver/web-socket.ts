@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { BrokenFrame, FrameReader, frameHead, opcodes } from "./frames.ts";
@@ -27,7 +27,7 @@ export function acceptWebSocket(incoming: IncomingMessage, socket: Duplex, head:
     endSoon();
     return undefined;
   }
-  const accepted = createHash("sha1").update(`${key}${magic}`).digest("base64");
+  const accepted = hash("sha1", `${key}${magic}`, "base64");
   const lines = ["HTTP/1.1 101 Switching Protocols", "upgrade: websocket", "connection: Upgrade"];
   socket.write([...lines, `sec-websocket-accept: ${accepted}`, "", ""].join("\r\n"));
   if (head.length > 0) socket.unshift(head);

@@ -1,12 +1,6 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  createSign,
-  generateKeyPairSync,
-  randomBytes,
-} from "node:crypto";
+import { createPrivateKey, createPublicKey, createSign, generateKeyPairSync, randomBytes } from "node:crypto";
 import { isIPv4 } from "node:net";
+import { sha256 } from "../scram.ts";
 
 /** A certificate and its key, in PEM. */
 export interface Certificate {
@@ -30,11 +24,6 @@ const day = 24 * 3_600_000;
 
 /** Key usages as bit strings. */
 const usages = { signCertificates: "0106", signHandshakes: "0780" } as const;
-
-/** The hash of a certificate that channel binding compares (`tls-server-end-point`): its signature's, SHA-256. */
-export function endPointHash(certificate: Buffer): Buffer {
-  return createHash("sha256").update(certificate).digest();
-}
 
 /** Makes an authority for ten years, which signs itself. */
 export function newAuthority(now: number): Certificate {
@@ -94,7 +83,7 @@ function publicKeyOf(key: string): Buffer {
 }
 
 function keyId(publicKey: Buffer): Buffer {
-  return createHash("sha256").update(publicKey).digest().subarray(0, 20);
+  return sha256(publicKey).subarray(0, 20);
 }
 
 /** A name of its own for each key: a client may trust the authorities of several services. */

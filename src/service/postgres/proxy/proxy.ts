@@ -6,8 +6,9 @@ import { limited, type ServiceClock } from "../../clock.ts";
 import { mostConnections } from "../../http/most-connections.ts";
 import { Shares } from "../../http/shares.ts";
 import { takeIn } from "../../http/take-in.ts";
+import { sha256 } from "../scram.ts";
 import type { Admission } from "./admission.ts";
-import { type Certificate, endPointHash } from "./certificate.ts";
+import type { Certificate } from "./certificate.ts";
 import { endClient } from "./end-client.ts";
 import { type CancelKeys, join } from "./join.ts";
 import { askPassword, authenticate, keyOf, type LoggedIn } from "./login.ts";
@@ -41,7 +42,7 @@ const patienceMs = 30_000;
 export class Proxy {
   readonly #ports: ProxyPorts;
   readonly #secure: SecureContext;
-  /** The hash of the certificate, to which clients bind their logins. */
+  /** The hash of the certificate (`tls-server-end-point`), to which clients bind their logins. */
   readonly #binding: Buffer;
   readonly #server: Server;
   readonly #clients = new Set<Duplex>();
@@ -52,7 +53,7 @@ export class Proxy {
     const { certificate, key } = ports.certificate;
     // As Postgres does: a new handshake costs the client nothing. Of TLS 1.2; 1.3 has none.
     this.#secure = createSecureContext({ cert: certificate, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
-    this.#binding = endPointHash(new X509Certificate(certificate).raw);
+    this.#binding = sha256(new X509Certificate(certificate).raw);
     const { logins = new Shares(mostConnections(most.logins, most.partOfFiles)) } = ports;
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
