@@ -27,39 +27,30 @@ const usages = { signCertificates: "0106", signHandshakes: "0780" } as const;
 
 /** Makes an authority for ten years, which signs itself. */
 export function newAuthority(now: number): Certificate {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const extensions = [
+  return signed(undefined, now, [
     extension("basicConstraints", sequence(der(0x01, Buffer.from([0xff]))), "critical"),
     extension("keyUsage", der(0x03, Buffer.from(usages.signCertificates, "hex")), "critical"),
-  ];
-  return { certificate: signed({ issuerKey: key, subjectKey: key, extensions, now }), key };
+  ]);
 }
 
 /** Makes a server's certificate by an authority, for ten years and these DNS names and IPv4 addresses. */
 export function certificateFor(names: readonly string[], authority: Certificate, now: number): Certificate {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const extensions = [
+  return signed(authority.key, now, [
     extension("basicConstraints", sequence(), "critical"),
     extension("keyUsage", der(0x03, Buffer.from(usages.signHandshakes, "hex")), "critical"),
     extension("extendedKeyUsage", sequence(oid("serverAuth"))),
     extension("subjectAltName", sequence(...names.map(alternative))),
     extension("authorityKeyIdentifier", sequence(der(0x80, keyId(publicKeyOf(authority.key))))),
-  ];
-  return { certificate: signed({ issuerKey: authority.key, subjectKey: key, extensions, now }), key };
+  ]);
 }
 
-interface Signing {
-  issuerKey: string;
-  subjectKey: string;
-  extensions: readonly Buffer[];
-  now: number;
-}
-
-function signed({ issuerKey, subjectKey, extensions, now }: Signing): string {
+/** Makes a key and its certificate, signed by the issuer's key or by its own. */
+function signed(issuer: string | undefined, now: number, extensions: readonly Buffer[]): Certificate {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const issuerKey = issuer ?? key;
   const algorithm = sequence(oid("ecdsaWithSha256"));
-  const subject = publicKeyOf(subjectKey);
+  const subject = publicKeyOf(key);
   const serial = randomBytes(16);
   serial.writeUInt8((serial.readUInt8(0) & 0x3f) | 0x40, 0);
   const body = sequence(
@@ -75,7 +66,7 @@ function signed({ issuerKey, subjectKey, extensions, now }: Signing): string {
   const signature = createSign("sha256").update(body).sign(createPrivateKey(issuerKey));
   const whole = sequence(body, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
   const lines = whole.toString("base64").replaceAll(/.{64}(?!$)/g, "$&\n");
-  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
+  return { certificate: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`, key };
 }
 
 function publicKeyOf(key: string): Buffer {
