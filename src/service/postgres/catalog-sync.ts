@@ -180,7 +180,7 @@ async function putPassword(
   const name = identifier(role.name);
   const before = applied.roles.find((one) => one.name === role.name);
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
-  const verifier = await scramVerifier(passwordOf(role.passwordSource), randomBytes(16));
+  const verifier = await scramVerifier(passwordOf(role.passwordSource));
   const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
   await changeRole(client, `ALTER ROLE ${name} ${login}`);
 }

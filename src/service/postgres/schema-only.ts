@@ -43,7 +43,7 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
   const role = copier.user;
   const admin = await server.connect("postgres");
   try {
-    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${await scramVerifier(copier.password, randomBytes(16))}'`);
+    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${await scramVerifier(copier.password)}'`);
     await makeNamesReadable(admin);
     const all = await admin.query(databases);
     // In all databases before the others' rows go: until then, what is deleted anywhere is kept.

@@ -1,4 +1,4 @@
-import { createHmac, hash, pbkdf2 } from "node:crypto";
+import { createHmac, hash, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { Rejection } from "./proxy/rejection.ts";
 import { prepared } from "./saslprep.ts";
@@ -36,7 +36,7 @@ export function xor(one: Buffer, other: Buffer): Buffer {
 }
 
 /** A verifier as `pg_authid` holds it. */
-export async function scramVerifier(password: string, salt: Buffer): Promise<string> {
+export async function scramVerifier(password: string, salt = randomBytes(16)): Promise<string> {
   const salted = await saltedPassword(password, salt, iterations);
   const storedKey = sha256(hmac(salted, "Client Key"));
   return verifierText({ iterations, salt, storedKey, serverKey: hmac(salted, "Server Key") });
@@ -72,7 +72,7 @@ export class ScramLogin {
   readonly #bare: string;
   readonly #secret: ScramSecret;
 
-  constructor(secret: ScramSecret, nonce: string) {
+  constructor(secret: ScramSecret, nonce = randomBytes(18).toString("base64")) {
     this.#secret = secret;
     this.#bare = `n=*,r=${nonce}`;
     this.first = `n,,${this.#bare}`;

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { createConnection, type Socket } from "node:net";
 import { serialize } from "pg-protocol/dist/index.js";
 import type {
@@ -92,7 +91,7 @@ export class SqlClient {
   static async connect(login: Login, limit = Number.POSITIVE_INFINITY): Promise<SqlClient> {
     const { socket: path, user, password, clientKey, database, parameters, late } = login;
     const client = new SqlClient(path, limit);
-    const scram = new ScramLogin(clientKey ? { clientKey } : { password }, randomBytes(18).toString("base64"));
+    const scram = new ScramLogin(clientKey ? { clientKey } : { password });
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(new ServerFailed(error.message)));
     socket.once("close", () => client.#end(new ServerFailed("the server closed the connection")));

@@ -79,7 +79,7 @@ export async function authenticate(client: Duplex, received: Buffer, claim: Clai
  * says from the end of the login on, or its refusal.
  */
 export async function logIn(server: Duplex, secret: ScramSecret): Promise<Buffer> {
-  const login = new ScramLogin(secret, randomBytes(18).toString("base64"));
+  const login = new ScramLogin(secret);
   const reader = new MessageReader(server, Buffer.alloc(0));
   const before: Buffer[] = [];
   for (;;) {
