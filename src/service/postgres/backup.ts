@@ -1,7 +1,8 @@
-import { open, readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { copyTree, renameDurably, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
+import { isSegment } from "./history/segments.ts";
 import { writePrivate } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
 import type { Slots } from "./slots.ts";
@@ -55,7 +56,7 @@ export async function copyRunning(
   if (!segments.includes(first)) {
     throw new ServerFailed("the branch was written to faster than it could be copied: try again");
   }
-  const needed = (name: string) => /^[0-9A-F]{24}$/.test(name) && name >= first && name <= last;
+  const needed = (name: string) => isSegment(name) && name >= first && name <= last;
   await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { ...means, skip: (path) => !needed(path) });
   await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));
@@ -92,29 +93,22 @@ export async function beginRecoveryAgain(data: string): Promise<void> {
 }
 
 async function stateOf(data: string): Promise<number> {
-  const file = await open(join(data, "global", "pg_control"), "r");
-  try {
-    const { buffer } = await file.read(Buffer.alloc(20), 0, 20, 0);
-    return buffer.readUInt32LE(16);
-  } finally {
-    await file.close();
-  }
+  return (await controlFile(data)).readUInt32LE(16);
 }
 
 /** Place in the log of the last checkpoint that a directory knows of. */
 export async function checkpointOf(data: string): Promise<bigint> {
-  const file = await open(join(data, "global", "pg_control"), "r");
-  try {
-    const { buffer } = await file.read(Buffer.alloc(40), 0, 40, 0);
-    return buffer.readBigUInt64LE(32);
-  } finally {
-    await file.close();
-  }
+  return (await controlFile(data)).readBigUInt64LE(32);
+}
+
+/** The beginning of Postgres's control file, with zeros for what a damaged one lacks. */
+async function controlFile(data: string): Promise<Buffer> {
+  return Buffer.concat([await readFile(join(data, "global", "pg_control")), Buffer.alloc(40)]);
 }
 
 /** The oldest and the newest segment of a directory's write-ahead log. */
 export async function segmentsOf(data: string): Promise<{ oldest: string; newest: string }> {
-  const found = (await readdir(join(data, "pg_wal"))).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted();
+  const found = (await readdir(join(data, "pg_wal"))).filter(isSegment).toSorted();
   return { oldest: found.at(0) ?? "", newest: found.at(-1) ?? "" };
 }
 

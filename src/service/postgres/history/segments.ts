@@ -3,10 +3,8 @@ export const segmentBytes = 1024 ** 2;
 
 const segmentsPerName = 0x1_0000_0000 / segmentBytes;
 
-const segmentName = /^[0-9A-F]{24}$/;
-
 export function isSegment(name: string): boolean {
-  return segmentName.test(name);
+  return /^[0-9A-F]{24}$/.test(name);
 }
 
 export function isTimelineHistory(name: string): boolean {
