@@ -1,8 +1,14 @@
 import { elapsed, type ServiceClock } from "../clock.ts";
-import type { GuardedServer } from "./processes.ts";
+import type { GuardedServer, Processes, ProcessUser } from "./processes.ts";
 
 /** Interval of the checks whether a program that starts is ready, in milliseconds. */
 const pollMs = 10;
+
+export interface ProgramPorts {
+  processes: Processes;
+  clock: ServiceClock;
+  user: ProcessUser | undefined;
+}
 
 /** A program under its guardian, from its start to its end. */
 export class GuardedProgram {

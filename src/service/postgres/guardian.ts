@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import type { GuardedServer, ProcessUser } from "./processes.ts";
+import { type GuardedServer, type Processes, serverEnvironment } from "./processes.ts";
 
 const Report = z.object({ id: z.number(), status: z.number().nullable() });
 
@@ -68,14 +68,10 @@ export class Guardian {
     this.#node = node;
   }
 
-  guard(
-    command: string,
-    args: readonly string[],
-    { logFile, user, env }: { logFile: string; user: ProcessUser | undefined; env: Readonly<Record<string, string>> },
-  ): GuardedServer {
+  guard(...[command, args, { logFile, user }]: Parameters<Processes["guard"]>): GuardedServer {
     const id = ++this.#lastId;
     const ended = new Promise<number | null>((resolve) => this.#ended.set(id, resolve));
-    this.#tell({ id, started: { command, args, logFile, options: { cwd: "/", env, ...user } } });
+    this.#tell({ id, started: { command, args, logFile, options: { cwd: "/", env: serverEnvironment, ...user } } });
     let stopped = false;
     const stop = () => {
       if (!stopped && this.#ended.has(id)) this.#tell({ id });

@@ -17,6 +17,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import { copyTree } from "./copy-tree.ts";
 import { PostgresUnusable } from "./failure.ts";
+import type { ProgramPorts } from "./guarded-program.ts";
 import { stopLeftover } from "./leftover.ts";
 import type { Processes, ProcessUser } from "./processes.ts";
 
@@ -26,12 +27,9 @@ const socketsPrefix = "cpg-";
 /** The longest path of a socket that every system takes, in bytes, less its name. */
 const longestSocketDirectory = 80;
 
-export interface HomeSettings {
+export interface HomeSettings extends ProgramPorts {
   /** The store's file, or `:memory:`. */
   data: string;
-  user: ProcessUser | undefined;
-  processes: Processes;
-  clock: ServiceClock;
 }
 
 /** The directory that holds everything of the servers: beside the store's file, or a temporary one. */

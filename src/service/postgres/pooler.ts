@@ -2,18 +2,11 @@ import { constants } from "node:fs";
 import { access, rm, stat } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { delimiter, resolve } from "node:path";
-import type { ServiceClock } from "../clock.ts";
 import { superuser } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
-import { GuardedProgram } from "./guarded-program.ts";
+import { GuardedProgram, type ProgramPorts } from "./guarded-program.ts";
 import { writePrivate } from "./private-file.ts";
-import { type GuardedServer, type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
-
-export interface PoolerPorts {
-  processes: Processes;
-  clock: ServiceClock;
-  user: ProcessUser | undefined;
-}
+import { type GuardedServer, type Processes, serverEnvironment } from "./processes.ts";
 
 /** PgBouncer as it is found. */
 export interface PoolerProgram {
@@ -53,18 +46,14 @@ export class Pooler extends GuardedProgram {
   }
 
   /** Resolves when it takes connections. Rejects with `ServerFailed`. */
-  static async start(ports: PoolerPorts, settings: PoolerSettings): Promise<Pooler> {
+  static async start(ports: ProgramPorts, settings: PoolerSettings): Promise<Pooler> {
     const { processes, clock, user } = ports;
     const { socket, logFile } = settings;
     const ini = `${settings.files}.ini`;
     await writePrivate(ini, poolerText(settings), user);
     await writePrivate(`${settings.files}.users`, `"${superuser}" ""\n`, user);
     await rm(socket, { force: true });
-    const guarded = processes.guard(settings.program.path, [ini], {
-      logFile,
-      user,
-      env: serverEnvironment,
-    });
+    const guarded = processes.guard(settings.program.path, [ini], { logFile, user });
     const pooler = new Pooler(guarded, socket);
     if ((await pooler.whenReady(() => accepts(socket), clock, startLimitMs)) === "ready") return pooler;
     await pooler.stop();

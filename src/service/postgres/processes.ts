@@ -44,7 +44,7 @@ export interface Processes {
   guard(
     command: string,
     args: readonly string[],
-    settings: { logFile: string; user: ProcessUser | undefined; env: Readonly<Record<string, string>> },
+    settings: { logFile: string; user: ProcessUser | undefined },
   ): GuardedServer;
   /** `undefined` where no process has this id. */
   facts(pid: number): Promise<ProcessFacts | undefined>;

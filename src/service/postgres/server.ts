@@ -1,18 +1,10 @@
 import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServiceClock } from "../clock.ts";
 import { beginRecoveryAgain, isCleanlyStopped } from "./backup.ts";
 import { accessTexts, configText, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
-import { GuardedProgram } from "./guarded-program.ts";
+import { GuardedProgram, type ProgramPorts } from "./guarded-program.ts";
 import { writePrivate } from "./private-file.ts";
-import { type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
-
-export interface ServerPorts {
-  processes: Processes;
-  clock: ServiceClock;
-  user: ProcessUser | undefined;
-}
 
 export interface ServerPlace {
   /** The program. */
@@ -31,16 +23,12 @@ const longestLog = 4_000_000;
 /** One running Postgres server. */
 export class PostgresServer extends GuardedProgram {
   /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
-  static async start(ports: ServerPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
+  static async start(ports: ProgramPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
     const { processes, clock, user } = ports;
     await writeConfig(place.data, await withPlaces(place.data, config), ports);
     await beginRecoveryAgain(place.data);
     const logFrom = await logLength(place.logFile);
-    const guarded = processes.guard(place.postgres, ["-D", place.data], {
-      logFile: place.logFile,
-      user,
-      env: serverEnvironment,
-    });
+    const guarded = processes.guard(place.postgres, ["-D", place.data], { logFile: place.logFile, user });
     const server = new PostgresServer(guarded);
     const isReady = async () => (await stateOf(place.data)) === "ready";
     const ready = await server.whenReady(isReady, clock, startLimitMs);
@@ -69,7 +57,7 @@ async function withPlaces(data: string, config: ServerConfig): Promise<ServerCon
 export async function writeConfig(
   data: string,
   config: ServerConfig,
-  { processes: { self }, user }: Pick<ServerPorts, "processes" | "user">,
+  { processes: { self }, user }: Pick<ProgramPorts, "processes" | "user">,
 ): Promise<void> {
   const [own, servers] = [self.user, user ? user.name : self.user];
   const { access, identities } = accessTexts(own === undefined || servers === undefined ? undefined : [own, servers]);

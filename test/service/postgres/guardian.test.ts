@@ -14,12 +14,16 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 const guardian = new Guardian(process.execPath);
-const run = (script: string) =>
-  guardian.guard(process.execPath, ["--eval", script], { logFile, user: undefined, env: {} });
+const run = (script: string) => guardian.guard(process.execPath, ["--eval", script], { logFile, user: undefined });
 
 it("the guardian reports how a program ends, and keeps what it writes", async () => {
   expect(await run("console.log('said'); console.error('complained'); process.exitCode = 3").ended).toBe(3);
   expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
+});
+
+it("a guarded program gets the environment of servers, and nothing of the service's own", async () => {
+  await run("console.log(JSON.stringify(process.env))").ended;
+  expect(JSON.parse(log())).toEqual({ LC_ALL: "C", PATH: "/usr/bin:/bin" });
 });
 
 const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
@@ -59,7 +63,7 @@ it("the guardian keeps the service from its end while a program runs, and no lon
 
 it("the guardian reports a program that cannot be run as ended, and one beside it is not affected", async () => {
   const other = run("setInterval(() => {}, 1e6)");
-  const missing = guardian.guard(join(directory.path, "none"), [], { logFile, user: undefined, env: {} });
+  const missing = guardian.guard(join(directory.path, "none"), [], { logFile, user: undefined });
   expect(await missing.ended).toBeNull();
   other.stop();
   await other.ended;
@@ -77,7 +81,7 @@ it("the guardian has all programs shut down when the service is killed, and keep
     import { Guardian } from ${JSON.stringify(source)};
     const guardian = new Guardian(process.execPath);
     const guard = (script) =>
-      guardian.guard(process.execPath, ["--eval", script], { logFile: ${JSON.stringify(logFile)}, user: undefined, env: {} });
+      guardian.guard(process.execPath, ["--eval", script], { logFile: ${JSON.stringify(logFile)}, user: undefined });
     await guard("").ended;
     if (process.argv[1] !== "stay") console.log("over");
     else guard("process.on('SIGINT', () => { console.log('shut down'); process.exit(); }); console.log('up'); setInterval(() => {}, 1e6)");`;

@@ -36,7 +36,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 /** A program that writes to its log when it starts, and ends when it is stopped, or at once. */
 class Silent extends FakeMachine {
-  readonly guarded: { command: string; args: readonly string[]; env: object }[] = [];
+  readonly guarded: { command: string; args: readonly string[] }[] = [];
   stops = 0;
   readonly #says: string;
   readonly #endsAtOnce: boolean;
@@ -47,12 +47,8 @@ class Silent extends FakeMachine {
     this.#endsAtOnce = endsAtOnce;
   }
 
-  override guard(
-    command: string,
-    args: readonly string[],
-    { env }: { logFile: string; env: Readonly<Record<string, string>> },
-  ): GuardedServer {
-    this.guarded.push({ command, args, env });
+  override guard(command: string, args: readonly string[]): GuardedServer {
+    this.guarded.push({ command, args });
     writeFileSync(logFile, this.#says, { flag: "a" });
     const end = Promise.withResolvers<number | null>();
     if (this.#endsAtOnce) end.resolve(1);
@@ -143,9 +139,7 @@ describe("a server that starts", () => {
     expect(server.running).toBe(true);
     await server.stop();
     expect([server.running, machine.stops]).toEqual([false, 1]);
-    expect(machine.guarded).toEqual([
-      { command: "/bin/postgres", args: ["-D", data], env: { LC_ALL: "C", PATH: "/usr/bin:/bin" } },
-    ]);
+    expect(machine.guarded).toEqual([{ command: "/bin/postgres", args: ["-D", data] }]);
   });
 
   /** The setting with which it starts. */

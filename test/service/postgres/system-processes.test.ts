@@ -88,6 +88,6 @@ it("programs are signalled and guarded by a guardian", async () => {
   await child.waitForLine(/up/);
   system.signal(child.pid, "QUIT");
   expect(await child.end).toEqual({ status: 4, signal: null });
-  const place = { logFile: `${directory.path}/log`, user: undefined, env: {} };
+  const place = { logFile: `${directory.path}/log`, user: undefined };
   expect(await system.guard(node, script("process.exitCode = 5"), place).ended).toBe(5);
 });
