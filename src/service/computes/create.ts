@@ -45,6 +45,14 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
 /** The most computes of a project: its list is not paged, and is made for everybody to wait for. */
 const mostComputes = 5000;
 
+/** Refuses more computes than a project may have. */
+export function refuseTooManyComputes({ store }: ServiceContext, projectId: string, more: number): void {
+  if (store.endpoints.count(projectId) + more <= mostComputes) return;
+  throw refusals.unprocessable(
+    `computes limit exceeded: a project has at most ${mostComputes} computes, so delete one first`,
+  );
+}
+
 /**
  * A compute as it comes into being: in state `init`, within the owner's limits. What the request leaves out is as the
  * project has it for its computes, or has a default.
@@ -55,11 +63,7 @@ export function newEndpoint(
   wanted: NewEndpoint,
   at: number,
 ): StoredEndpoint {
-  if (context.store.endpoints.count(project.id) >= mostComputes) {
-    throw refusals.unprocessable(
-      `computes limit exceeded: a project has at most ${mostComputes} computes, so delete one first`,
-    );
-  }
+  refuseTooManyComputes(context, project.id, 1);
   const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
   const sizes = usualSizes(usual, wanted);
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? defaultSuspend;

@@ -1,9 +1,12 @@
+import { refuseTooManyComputes } from "../computes/create.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch, DeletionMethod } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
+import { refuseBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
+import { refuseExpiringParent } from "./expiry.ts";
 
 /** Time for which a deleted branch can be recovered, in milliseconds: seven days. */
 const recoverableMs = 7 * 86_400_000;
@@ -29,21 +32,28 @@ export function removeBranch(
   else branches.delete(branch.id);
 }
 
-/** Brings a deleted branch back, with its computes, idle, and without an end. */
+/** Brings a deleted branch back, with its computes, idle, and without an end. It needs the room of a new one. */
 export function recoverBranch(
-  { store: { branches, endpoints } }: ServiceContext,
+  context: ServiceContext,
   project: Project,
   id: string,
   at: number,
 ): { branch: Branch; endpoints: StoredEndpoint[] } {
+  const { branches, endpoints } = context.store;
   const deleted = required("deleted branch", branches.deleted(project.id, id));
-  if (deleted.parentId !== undefined && !branches.get(project.id, deleted.parentId)) {
+  const parent = deleted.parentId === undefined ? undefined : branches.get(project.id, deleted.parentId);
+  if (deleted.parentId !== undefined && !parent) {
     throw refusals.unprocessable(`the parent of the branch was deleted too: recover ${deleted.parentId} first`);
   }
+  if (parent) refuseExpiringParent(parent);
+  refuseBeyondLimit(context, project);
+  if (!parent) refuseRootBeyondLimit(context, project);
+  const kept = endpoints.takeDeleted(id);
+  refuseTooManyComputes(context, project.id, kept.length);
   const { ttl_interval_seconds: _, ...details } = deleted.details;
   branches.unhide(id);
   branches.update({ ...deleted, details, expiresAt: undefined }, at);
-  for (const endpoint of endpoints.takeDeleted(id)) {
+  for (const endpoint of kept) {
     const asleep = {
       currentState: "idle",
       pendingState: undefined,

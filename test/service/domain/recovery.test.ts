@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { rules } from "../../../src/service/rules.ts";
 import type { Answer } from "../support/service.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
@@ -150,6 +151,58 @@ describe("a deleted branch with --branch-recovery", () => {
     const recover = (branch: string) => shop.ana(`POST ${base}/${branch}/recover`);
     expect(messageOf(recover(id))).toEqual([422, expect.stringContaining(`recover ${staging} first`)]);
     expect([recover(staging).status, recover(id).status]).toEqual([200, 200]);
+  });
+});
+
+describe("a deleted branch that no longer fits", () => {
+  const recover = (branch: string) => shop.ana(`POST ${base}/${branch}/recover`);
+
+  it("a deleted branch stays deleted while its parent has an end, with which it would be left without a parent", () => {
+    const id = made({ parent_id: staging });
+    shop.ana(`DELETE ${base}/${id}`);
+    const endsAt = (expires_at: string | null) =>
+      shop.ana(`PATCH ${base}/${staging}`, { branch: { expires_at } }).status;
+    expect(endsAt("2026-01-02T00:00:00Z")).toBe(200);
+    expect(messageOf(recover(id))).toEqual([422, "a branch that expires cannot have child branches"]);
+    expect([endsAt(null), recover(id).status]).toEqual([200, 200]);
+  });
+
+  it("a deleted branch stays deleted while its project has as many branches as it may have", () => {
+    const own = "/projects/bob-own/branches";
+    const bob = (line: string) => shop.finishOperations().send(keys.bob, line);
+    const ids = Array.from({ length: 9 }, () => branchIn(bob(`POST ${own}`)).id);
+    bob(`DELETE ${own}/${ids[0]}`);
+    bob(`POST ${own}`);
+    const answer = bob(`POST ${own}/${ids[0]}/recover`);
+    expect(messageOf(answer)).toEqual([422, expect.stringContaining("at most 10 branches")]);
+    expect(bob(`GET ${own}/${ids[0]}`).body["branch"]).toHaveProperty("recovery");
+    bob(`DELETE ${own}/${ids[1]}`);
+    expect(bob(`POST ${own}/${ids[0]}/recover`).status).toBe(200);
+  });
+
+  it("a deleted branch without a parent stays deleted while its project has as many of these as its plan allows", () => {
+    shop = new Shop({ branchRecovery: true, rules: rules.neon });
+    const own = "/projects/bob-own/branches";
+    const bob = (line: string, body?: object) => shop.finishOperations().send(keys.bob, line, body);
+    const root = () => branchIn(bob(`POST ${own}`, { branch: { parent_id: "br-bob", init_source: "schema-only" } })).id;
+    const [first] = [root(), root()];
+    bob(`DELETE ${own}/${first}`);
+    root();
+    const answer = bob(`POST ${own}/${first}/recover`);
+    expect(messageOf(answer)).toEqual([422, expect.stringContaining("at most 3 root branches")]);
+  });
+
+  it("a deleted branch stays deleted with its computes while its project has no room for them", () => {
+    const id = made({ name: "pr-42" });
+    shop.ana(`DELETE ${base}/${id}`);
+    const { endpoints } = shop.core.context.store;
+    const compute = { ...(endpoints.byId(primary) ?? expect.fail("no compute")), type: "read_only" } as const;
+    shop.core.change(() => {
+      for (let n = endpoints.count(project); n < 5000; n += 1) endpoints.insert({ ...compute, id: `ep-${n}` });
+    });
+    expect(messageOf(recover(id))).toEqual([422, expect.stringContaining("at most 5000 computes")]);
+    shop.ana(`DELETE /projects/${project}/endpoints/ep-2000`);
+    expect(recover(id)).toMatchObject({ status: 200, body: { endpoints: [{ branch_id: id }] } });
   });
 });
 

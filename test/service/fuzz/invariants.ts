@@ -48,6 +48,15 @@ const never: ReadonlyMap<string, string> = new Map([
     "SELECT id FROM projects p WHERE NOT EXISTS (SELECT 1 FROM branches b WHERE b.project_id = p.id AND b.is_default = 1)",
   ],
   [
+    "a branch whose parent is not there, or has an end",
+    `SELECT id FROM branches b WHERE deleted_at IS NULL AND parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM branches p
+     WHERE p.id = b.parent_id AND p.project_id = b.project_id AND p.deleted_at IS NULL AND p.expires_at IS NULL)`,
+  ],
+  [
+    "a default branch that is deleted, or has an end",
+    "SELECT id FROM branches WHERE is_default = 1 AND (deleted_at IS NOT NULL OR expires_at IS NOT NULL)",
+  ],
+  [
     "a valid key scoped to a project that its organization does not own",
     `SELECT id FROM api_keys k WHERE kind = 'project' AND revoked_at IS NULL AND NOT EXISTS
      (SELECT 1 FROM projects p WHERE p.id = k.project_id AND p.owner_organization_id = k.organization_id)`,
