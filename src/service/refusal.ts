@@ -77,6 +77,7 @@ export const refusals = {
       "the project does not store passwords (store_passwords is false): reset the password to see a new one",
     ),
   planLimit: (message: string) => new Refusal(422, message),
+  planIncompatible: (message: string) => new Refusal(406, message),
   branchesLimit: (limit: number) =>
     new Refusal(
       422,

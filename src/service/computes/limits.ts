@@ -1,5 +1,5 @@
 import { type ComputeUnitRange, computeUnitRangeProblem } from "../../api/compute-units.ts";
-import { neverSuspend } from "../../api/scale-to-zero.ts";
+import { defaultSuspendSeconds, neverSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import { isIntervalAllowed, planRules, type Rules } from "../rules.ts";
@@ -43,6 +43,17 @@ export function checkSuspension(rules: Rules, plan: string, seconds: number): vo
     ? "5 minutes or never: send 0, 300 or -1"
     : "fixed at 5 minutes: leave it out or at 0";
   throw refusals.planLimit(`suspend_timeout_seconds on the ${plan} plan is ${allowed}`);
+}
+
+/** Refuses a compute that exists for a plan that would not let it be made. */
+export function checkPlan(
+  rules: Rules,
+  plan: string,
+  { minCu: min, maxCu: max, suspendTimeoutSeconds: seconds }: StoredEndpoint,
+): void {
+  checkSizes(rules, plan, { min, max });
+  // What it is at where nothing is asked for.
+  if (seconds !== defaultSuspendSeconds) checkSuspension(rules, plan, seconds);
 }
 
 /** The attributes by which a compute's server takes its settings or refuses them. */

@@ -1,6 +1,8 @@
 import { refuseTooManyComputes } from "../computes/create.ts";
+import { checkPlan } from "../computes/limits.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
+import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch, DeletionMethod } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -50,6 +52,8 @@ export function recoverBranch(
   if (!parent) refuseRootBeyondLimit(context, project);
   const kept = endpoints.takeDeleted(id);
   refuseTooManyComputes(context, project.id, kept.length);
+  const plan = planOf(context.store, project.owner);
+  for (const endpoint of kept) checkPlan(context.options.rules, plan, endpoint);
   const { ttl_interval_seconds: _, ...details } = deleted.details;
   branches.unhide(id);
   branches.update({ ...deleted, details, expiresAt: undefined }, at);

@@ -3,7 +3,7 @@ import { type Caller, covers, rightIn } from "../accounts/caller.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
 import { regions } from "../domain/regions.ts";
-import { moveProject } from "../projects/owner.ts";
+import { transferProjects } from "../domain/transfer.ts";
 import { refusals, required } from "../refusal.ts";
 import { plans } from "../rules.ts";
 import type { Account, Organization } from "../store/accounts.ts";
@@ -122,13 +122,9 @@ export const accountRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     ({ context, organization, caller, body, at }) => {
-      const { store } = context;
-      const destination = destinationOf(store, caller, body.destination_org_id);
-      for (const id of body.project_ids) {
-        const owner = store.projects.get(id)?.owner;
-        if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);
-        moveProject(context, id, destination, at);
-      }
+      const to = destinationOf(context.store, caller, body.destination_org_id);
+      const from: Owner = { kind: "organization", id: organization.id };
+      transferProjects(context, { ids: body.project_ids, from, to }, at);
       return { status: 200, body: {} };
     },
   ),
@@ -144,12 +140,9 @@ export const accountRoutes: readonly Route[] = [
     },
     ({ context, accountId, body, at }) => {
       const caller: Caller = { scope: { kind: "personal", accountId }, limitedAs: accountId };
-      const destination = destinationOf(context.store, caller, body.destination_org_id);
-      for (const id of body.project_ids) {
-        const owner = context.store.projects.get(id)?.owner;
-        if (owner?.kind !== "account" || owner.id !== accountId) throw refusals.notFound(`project ${id}`);
-        moveProject(context, id, destination, at);
-      }
+      const to = destinationOf(context.store, caller, body.destination_org_id);
+      const from: Owner = { kind: "account", id: accountId };
+      transferProjects(context, { ids: body.project_ids, from, to }, at);
       return { status: 200, body: {} };
     },
   ),

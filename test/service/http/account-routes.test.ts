@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { keys, project, Shop } from "../support/shop.ts";
+import { z } from "zod";
+import { rules } from "../../../src/service/rules.ts";
+import { keys, main, project, Shop } from "../support/shop.ts";
 
 let shop: Shop;
 beforeEach(() => {
@@ -61,6 +63,57 @@ describe("a transfer of projects", () => {
     });
     expect(ownerOf(project)).toEqual({ kind: "organization", id: "org-shop" });
   });
+});
+
+describe("a transfer to an organization of the free plan", () => {
+  const free = { id: "org-free", plan: "free", members: [{ account: "acc-ana", role: "admin" as const }] };
+  const other = { protected: true };
+  const transfer = () => shop.ana(fromShop, { destination_org_id: "org-free", project_ids: ["shop-two", project] });
+
+  it.each([
+    ["a large compute", () => shop.active({ autoscaling_limit_max_cu: 4 }), "ends at 2 CU"],
+    ["a compute that is always on", () => shop.active({ suspend_timeout_seconds: -1 }), "scale to zero cannot be"],
+    ["more branches", () => branches(8, {}), "at most 10 branches"],
+    ["more root branches", () => branches(3, { init_source: "schema-only" }), "at most 3 root branches"],
+    [
+      "protected branches",
+      () => shop.ana(`PATCH /projects/${project}/branches/${main}`, { branch: other }),
+      "no protected",
+    ],
+  ])("a transfer moves none where one has what the plan does not allow: %s", (_, make, words) => {
+    shop = new Shop(words.includes("root") || words.includes("protected") ? { rules: rules.neon } : {});
+    shop.applySeed({ organizations: [free] });
+    expect(transfer().status).toBe(200);
+    shop.ana("POST /organizations/org-free/projects/transfer", toShop("shop-two", project));
+    make();
+    const { status, body } = transfer();
+    expect([status, body["message"]]).toEqual([
+      406,
+      expect.stringContaining(`project ${project} cannot go to org-free: `),
+    ]);
+    expect(body["message"]).toContain(words);
+    expect([ownerOf(project), ownerOf("shop-two")]).toEqual([inShop, inShop]);
+  });
+
+  it("a transfer takes no large compute along in a branch that is deleted, and recovered there", () => {
+    shop = new Shop({ branchRecovery: true });
+    shop.applySeed({ organizations: [free] });
+    const large = { type: "read_write", autoscaling_limit_max_cu: 4 };
+    const { branch } = shop.ana(`POST /projects/${project}/branches`, {
+      branch: { name: "b" },
+      endpoints: [large],
+    }).body;
+    const { id } = z.looseObject({ id: z.string() }).parse(branch);
+    shop.finishOperations().ana(`DELETE /projects/${project}/branches/${id}`);
+    expect(transfer().status).toBe(200);
+    const recovered = shop.ana(`POST /projects/${project}/branches/${id}/recover`);
+    expect([recovered.status, recovered.body["message"]]).toEqual([422, expect.stringContaining("ends at 2 CU")]);
+  });
+
+  const inShop = { kind: "organization", id: "org-shop" };
+  const toShop = (...project_ids: string[]) => ({ destination_org_id: "org-shop", project_ids });
+  const branches = (count: number, branch: object) =>
+    Array.from({ length: count }, () => shop.finishOperations().ana(`POST /projects/${project}/branches`, { branch }));
 });
 
 it.each([

@@ -1,0 +1,34 @@
+import { checkPlan } from "../computes/limits.ts";
+import type { ServiceContext } from "../context.ts";
+import { moveProject, planOf } from "../projects/owner.ts";
+import { Refusal, refusals } from "../refusal.ts";
+import type { Owner, Project } from "../store/projects.ts";
+import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
+
+/** Moves projects from one owner to another, whose plan must allow what each of them has. */
+export function transferProjects(
+  context: ServiceContext,
+  { ids, from, to }: { ids: readonly string[]; from: Owner; to: Owner },
+  at: number,
+): void {
+  for (const id of ids) {
+    const project = context.store.projects.get(id);
+    if (project?.owner.kind !== from.kind || project.owner.id !== from.id) throw refusals.notFound(`project ${id}`);
+    refuseUnfit(context, { ...project, owner: to });
+    moveProject(context, id, to, at);
+  }
+}
+
+/** Refuses a project whose branches or computes its owner's plan does not allow. */
+function refuseUnfit(context: ServiceContext, project: Project): void {
+  try {
+    refuseBeyondLimit(context, project, 0);
+    refuseRootBeyondLimit(context, project, 0);
+    refuseProtectedBeyondLimit(context, project, 0);
+    const plan = planOf(context.store, project.owner);
+    for (const endpoint of context.store.endpoints.list(project.id)) checkPlan(context.options.rules, plan, endpoint);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw refusals.planIncompatible(`project ${project.id} cannot go to ${project.owner.id}: ${error.message}`);
+  }
+}
