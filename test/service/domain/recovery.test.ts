@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { required } from "../../../src/service/refusal.ts";
 import { rules } from "../../../src/service/rules.ts";
 import type { Answer } from "../support/service.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
@@ -196,7 +197,7 @@ describe("a deleted branch that no longer fits", () => {
     const id = made({ name: "pr-42" });
     shop.ana(`DELETE ${base}/${id}`);
     const { endpoints } = shop.core.context.store;
-    const compute = { ...(endpoints.byId(primary) ?? expect.fail("no compute")), type: "read_only" } as const;
+    const compute = { ...required("compute", endpoints.byId(primary)), type: "read_only" } as const;
     shop.core.change(() => {
       for (let n = endpoints.count(project); n < 5000; n += 1) endpoints.insert({ ...compute, id: `ep-${n}` });
     });
