@@ -52,7 +52,7 @@ export function checkPlan(
   { minCu: min, maxCu: max, suspendTimeoutSeconds: seconds }: StoredEndpoint,
 ): void {
   checkSizes(rules, plan, { min, max });
-  // What it is at where nothing is asked for.
+  // The default, which a compute also has where no request named one.
   if (seconds !== defaultSuspendSeconds) checkSuspension(rules, plan, seconds);
 }
 
