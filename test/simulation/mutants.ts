@@ -24,20 +24,21 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     line: "this.#renewed = began;",
     as: "this.#renewed = this.#times();",
     breaks: /one leader/,
-    from: 42,
+    from: 47,
   },
   "a branch's name that is resolved once and never followed": {
     file: "compute/plan/branch.ts",
     line: "if (id === before) return undefined;",
     as: "if (before !== undefined) return undefined;",
     breaks: /all is well/,
+    from: 5,
   },
   "a replica that is in conflict for the primary of its branch": {
     file: "compute/plan/create.ts",
     line: 'const blocked = type === "read_write" ? occupied(o) : undefined;',
     as: 'const found = occupied(o); const blocked = type === "read_write" || (found?.kind === "blocked" && found.reason === "Conflict") ? found : undefined;',
     breaks: /all is well/,
-    from: 13,
+    from: 15,
   },
   "an endpoint that is said to be lost, and stands": {
     file: "compute/plan/at-rest.ts",
@@ -85,7 +86,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     line: "if (waits !== undefined) return waits;",
     as: "if (waits !== undefined && asks === undefined) return waits;",
     breaks: /reset once/,
-    from: 124,
+    from: 15,
   },
   "a lease that is not renewed": {
     file: "branch/plan/expiry.ts",

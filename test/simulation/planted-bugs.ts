@@ -28,7 +28,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "no record of a write": {
     plant: () => ({ cluster: recordless }),
     breaks: /never twice/,
-    from: 52,
+    from: 62,
   },
   "a record without a resourceVersion guard": {
     plant: () => ({
@@ -36,6 +36,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     }),
     breaks: /never twice/,
     weather: handOversOnOldViews,
+    from: 8,
   },
   "a POST that is sent again after a timeout": {
     plant: () => ({ service: resending }),
@@ -44,12 +45,13 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "a 404 that counts as a deletion": {
     plant: () => ({ service: missingTakenForGone }),
     breaks: /fresh lists|finalizers|never twice/,
+    from: 6,
   },
   "a finalizer removed before the delete is confirmed": {
     plant: () => ({ service: deletesTakenForDone }),
     // One that came too many, from a late create, is not deleted either: that shows afterwards.
     breaks: /finalizers|all is well/,
-    from: 22,
+    from: 29,
   },
   "a plan from a list that is older than the last write": {
     plant: () => ({ service: listsRemembered }),
@@ -62,10 +64,12 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "adoption without a request": {
     plant: () => ({ cluster: alwaysAdopting }),
     breaks: /adoption|never another's/,
+    from: 5,
   },
   "a restart that is not recorded": {
     plant: () => ({ cluster: (inner) => patching(inner, (ops) => ops.map(withoutRestartedAt)) }),
     breaks: /restart once/,
+    from: 5,
   },
   "a restart that counts as done but was never sent": {
     plant: () => ({
@@ -77,10 +81,12 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
         ),
     }),
     breaks: /restarted as it says/,
+    from: 4,
   },
   "a Retry-After that is ignored": {
     plant: () => ({ service: deafToRetryAfter }),
     breaks: /budgets/,
+    from: 4,
   },
 };
 
