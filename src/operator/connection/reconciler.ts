@@ -1,7 +1,7 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { Reconciler } from "../life/reconciler.ts";
 import { isBeingDeleted } from "../objects/object.ts";
-import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
+import { type Connection, kindOf } from "../resources/cluster-service-connection.ts";
 import type { Secret } from "../resources/secret.ts";
 import { earliest } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -123,7 +123,7 @@ export class ConnectionReconciler {
     return session;
   }
 
-  /** Enqueues the Computes if what they may do through the connection has changed. */
+  /** Enqueues the Computes if a reconcile has changed what they observe; a changed spec has enqueued them already. */
   #enqueueUsersOnChange(
     connection: Connection,
     resolved: Resolved,
@@ -134,9 +134,6 @@ export class ConnectionReconciler {
     const value = JSON.stringify([
       session?.fingerprint ?? (resolved.kind === "refused" ? resolved.message : ""),
       health?.kind === "unreachable" ? "reachable" : health?.kind,
-      isBeingDeleted(connection),
-      connection.spec.allowedProjects,
-      isOfCluster(connection) ? connection.spec.namespaceSelector : undefined,
       this.#options.connections.isProtected(connection),
     ]);
     if (memory.observable === value) return;

@@ -120,24 +120,6 @@ describe("the Computes of a connection", () => {
     expect(world.woken).toEqual([]);
   });
 
-  test.each<[string, (world: World) => void]>([
-    [
-      "allows other projects",
-      (world) =>
-        patch(world, `${ours}/serviceconnections/default`, {
-          op: "add",
-          path: "/spec/allowedProjects",
-          value: ["shop"],
-        }),
-    ],
-    ["is being deleted", (world) => world.remove(`${ours}/serviceconnections/default`)],
-  ])("Computes are woken once where their connection %s", async (_, change) => {
-    const world = await settled();
-    change(world);
-    await world.reconcile();
-    expect(world.woken).toEqual(["default/default"]);
-  });
-
   test("Computes are woken once where their connection gets a key that another connection has found good", async () => {
     const world = await settled();
     const post = (path: string, body: object) => world.cluster.server.handle({ method: "POST", path, body });
