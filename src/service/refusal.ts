@@ -52,8 +52,10 @@ export const refusals = {
     new Refusal(423, "project already has running conflicting operations, scheduling of new ones is prohibited"),
   inTransition: (doing: string) => new Refusal(423, `endpoint is in some transitive state, could not ${doing}`),
   conflict: (message: string) => new Refusal(409, message),
-  unprocessable: (message: string) => new Refusal(422, message),
-  disabled: (message: string) => new Refusal(409, message),
+  unprocessable: (message: string, code = "") => new Refusal(422, message, code),
+  /** `most`: who has how many at most; `remedy`: the way to make room. */
+  limitExceeded: (what: string, most: string, { remedy = "delete one", code = "" } = {}) =>
+    new Refusal(422, `${what} limit exceeded: ${most}, so ${remedy} first`, code),
   realClientsConnect: ({ host, port }: { host: string; port: number }) =>
     new Refusal(
       409,
@@ -76,28 +78,7 @@ export const refusals = {
       412,
       "the project does not store passwords (store_passwords is false): reset the password to see a new one",
     ),
-  planLimit: (message: string) => new Refusal(422, message),
   planIncompatible: (message: string) => new Refusal(406, message),
-  branchesLimit: (limit: number) =>
-    new Refusal(
-      422,
-      `branches limit exceeded: a project of this plan has at most ${limit} branches, so delete one first`,
-      errorCodes.branchesLimit,
-    ),
-  rootBranchesLimit: (plan: string, limit: number) =>
-    new Refusal(
-      422,
-      `root branches limit exceeded: a project of the ${plan} plan has at most ${limit} root branches, the default branch and schema-only branches among them, so delete one first`,
-      errorCodes.branchesLimit,
-    ),
-  protectedBranchesLimit: (plan: string, limit: number) =>
-    new Refusal(
-      422,
-      limit === 0
-        ? `the ${plan} plan has no protected branches: leave protected out, or choose a paid plan`
-        : `protected branches limit exceeded: a project has at most ${limit} protected branches, so set protected to false on another one first`,
-      errorCodes.branchesLimit,
-    ),
   organizationNeeded: () => new Refusal(400, "org_id is required, you can find it on your organization settings page"),
   branchExists: (name: string) => new Refusal(409, `branch already exists; branch_name:${JSON.stringify(name)}`),
 } as const;

@@ -25,7 +25,7 @@ export function connect(
   const { endpoints } = context.store;
   const endpoint = required("endpoint", endpoints.byId(endpointId));
   if (context.backend.address) throw refusals.realClientsConnect(context.backend.address);
-  if (endpoint.disabled) throw refusals.disabled(`endpoint ${endpointId} is disabled: it takes no connections`);
+  if (endpoint.disabled) throw refusals.conflict(`endpoint ${endpointId} is disabled: it takes no connections`);
   const limit = pooled
     ? maxPooledConnections
     : context.options.rules.maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });

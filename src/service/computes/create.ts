@@ -48,9 +48,7 @@ const mostComputes = 5000;
 /** Refuses more computes than a project may have. */
 export function refuseTooManyComputes({ store }: ServiceContext, projectId: string, more: number): void {
   if (store.endpoints.count(projectId) + more <= mostComputes) return;
-  throw refusals.unprocessable(
-    `computes limit exceeded: a project has at most ${mostComputes} computes, so delete one first`,
-  );
+  throw refusals.limitExceeded("computes", `a project has at most ${mostComputes} computes`);
 }
 
 /**

@@ -55,6 +55,6 @@ function setOff(
 
 function refuseDisabled(endpoint: StoredEndpoint, doing: string): void {
   if (endpoint.disabled) {
-    throw refusals.disabled(`endpoint ${endpoint.id} is disabled: set disabled to false before you ${doing} it`);
+    throw refusals.conflict(`endpoint ${endpoint.id} is disabled: set disabled to false before you ${doing} it`);
   }
 }

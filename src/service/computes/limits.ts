@@ -24,7 +24,7 @@ export function checkSizes({ widestRange }: Rules, plan: string, sizes: ComputeU
     );
   }
   if (plan === "free" && max > largestFreeSize) {
-    throw refusals.planLimit(
+    throw refusals.unprocessable(
       `the free plan ends at ${largestFreeSize} CU (2 vCPUs, 8 GB): ${max} CU needs a paid plan`,
     );
   }
@@ -35,14 +35,14 @@ export function checkSuspension(rules: Rules, plan: string, seconds: number): vo
   const ofPlan = planRules(rules, plan);
   if (isIntervalAllowed(ofPlan, seconds)) return;
   if (seconds === neverSuspend) {
-    throw refusals.planLimit(
+    throw refusals.unprocessable(
       `scale to zero cannot be turned off on the ${plan} plan: leave suspend_timeout_seconds at 0`,
     );
   }
   const allowed = ofPlan.alwaysOn
     ? "5 minutes or never: send 0, 300 or -1"
     : "fixed at 5 minutes: leave it out or at 0";
-  throw refusals.planLimit(`suspend_timeout_seconds on the ${plan} plan is ${allowed}`);
+  throw refusals.unprocessable(`suspend_timeout_seconds on the ${plan} plan is ${allowed}`);
 }
 
 /** Refuses a compute that exists for a plan that would not let it be made. */

@@ -1,33 +1,52 @@
+import { errorCodes } from "../../api/error.ts";
 import type { ServiceContext } from "../context.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
+import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 
 /** The most branches of a project, on the free plan and on a paid one. */
 const branchesOf = { free: 10, paid: 5000 } as const;
 
+const code = errorCodes.branchesLimit;
+
 /** Refuses one more branch, or so many, where the project would have more than its owner's plan allows. */
 export function refuseBeyondLimit({ store }: ServiceContext, project: Project, more = 1): void {
   const limit = planOf(store, project.owner) === "free" ? branchesOf.free : branchesOf.paid;
   if (store.branches.count(project.id) + more <= limit) return;
-  throw refusals.branchesLimit(limit);
+  throw refusals.limitExceeded("branches", `a project of this plan has at most ${limit} branches`, { code });
 }
 
 /** The same of branches without a parent. */
-export function refuseRootBeyondLimit({ store, options }: ServiceContext, project: Project, more = 1): void {
-  const plan = planOf(store, project.owner);
-  const { rootBranches } = planRules(options.rules, plan);
-  const roots = store.branches.list(project.id).filter(({ parentId }) => parentId === undefined);
-  if (roots.length + more <= rootBranches) return;
-  throw refusals.rootBranchesLimit(plan, rootBranches);
+export function refuseRootBeyondLimit(context: ServiceContext, project: Project, more = 1): void {
+  const { plan, limit, count } = ofPlan(context, project, "rootBranches", ({ parentId }) => parentId === undefined);
+  if (count + more <= limit) return;
+  const most = `a project of the ${plan} plan has at most ${limit} root branches`;
+  const which = "the default branch and schema-only branches among them";
+  throw refusals.limitExceeded("root branches", `${most}, ${which}`, { code });
 }
 
 /** The same of protected branches. */
-export function refuseProtectedBeyondLimit({ store, options }: ServiceContext, project: Project, more = 1): void {
+export function refuseProtectedBeyondLimit(context: ServiceContext, project: Project, more = 1): void {
+  const { plan, limit, count } = ofPlan(context, project, "protectedBranches", ({ isProtected }) => isProtected);
+  if (count + more <= limit) return;
+  if (limit === 0) {
+    const message = `the ${plan} plan has no protected branches: leave protected out, or choose a paid plan`;
+    throw refusals.unprocessable(message, code);
+  }
+  const how = { remedy: "set protected to false on another one", code };
+  throw refusals.limitExceeded("protected branches", `a project has at most ${limit} protected branches`, how);
+}
+
+/** The owner's plan with its limit of a kind of branches, and how many of it the project has. */
+function ofPlan(
+  { store, options }: ServiceContext,
+  project: Project,
+  kind: "rootBranches" | "protectedBranches",
+  isOfKind: (branch: Branch) => boolean,
+) {
   const plan = planOf(store, project.owner);
-  const { protectedBranches } = planRules(options.rules, plan);
-  const present = store.branches.list(project.id).filter(({ isProtected }) => isProtected);
-  if (present.length + more <= protectedBranches) return;
-  throw refusals.protectedBranchesLimit(plan, protectedBranches);
+  const count = store.branches.list(project.id).filter(isOfKind).length;
+  return { plan, limit: planRules(options.rules, plan)[kind], count };
 }

@@ -98,9 +98,7 @@ export function deleteDatabase(place: Place, database: BranchDatabase): Database
 
 function refuseFull(what: "roles" | "databases", present: readonly unknown[]): void {
   if (present.length < mostInBranch) return;
-  throw refusals.unprocessable(
-    `${what} limit exceeded: a branch has at most ${mostInBranch} ${what}, so delete one first`,
-  );
+  throw refusals.limitExceeded(what, `a branch has at most ${mostInBranch} ${what}`);
 }
 
 function refuseTakenDatabase({ context, branch }: Place, name: string): void {

@@ -125,9 +125,7 @@ function createKey(
 ): Handled {
   if (context.store.keys.count(scope) >= mostKeys) {
     const owner = scope.kind === "personal" ? "account" : "organization";
-    throw refusals.unprocessable(
-      `API keys limit exceeded: an ${owner} has at most ${mostKeys} keys, so revoke one first`,
-    );
+    throw refusals.limitExceeded("API keys", `an ${owner} has at most ${mostKeys} keys`, { remedy: "revoke one" });
   }
   const secret = context.ids.secret();
   const key = context.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
