@@ -1,4 +1,5 @@
 import type { ServiceContext } from "../context.ts";
+import { isSameOwner } from "../projects/owner.ts";
 import { Refusal, refusals, StoreFull } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
@@ -59,8 +60,7 @@ function noteUse({ store }: ServiceContext, key: ApiKey, at: number, remote: str
 /** A project-scoped key ends when its project leaves the organization; other keys are valid until revoked. */
 function stillHolds(store: Store, scope: KeyScope): boolean {
   if (scope.kind !== "project") return true;
-  const owner = store.projects.get(scope.projectId)?.owner;
-  return owner?.kind === "organization" && owner.id === scope.organizationId;
+  return isSameOwner(store.projects.get(scope.projectId)?.owner, { kind: "organization", id: scope.organizationId });
 }
 
 /** Rights of a caller in a project or an organization, each with those before it: to read, to change, to administer. */
@@ -91,7 +91,7 @@ export function permissionOf(role: Role): string | undefined {
 }
 
 /** True if a right includes the one that is needed. */
-export function covers(right: Right, needed: Right): boolean {
+function covers(right: Right, needed: Right): boolean {
   return rights.indexOf(right) >= rights.indexOf(needed);
 }
 
@@ -172,9 +172,21 @@ export function reachOrganization(store: Store, caller: Caller, organizationId: 
   const organization = store.accounts.organization(organizationId);
   const right = organization && rightOf(store, caller, { kind: "organization", id: organizationId }, "organization");
   if (!organization || !right) throw refusals.notFound("organization");
-  if (!covers(right, needed)) {
-    const who = needed === "admin" ? "an administrator" : "an editor";
-    throw refusals.forbidden(`this call needs ${who} of organization ${organizationId}`);
-  }
+  refuseWithout(needed, right, organizationId);
   return { organization, right };
+}
+
+/** The organization as the owner of projects, for a caller who may make some there; `what` names it otherwise. */
+export function newOwnerFor(store: Store, caller: Caller, id: string, what = "organization"): Owner {
+  const owner: Owner = { kind: "organization", id };
+  const right = rightIn(store, caller, owner);
+  if (!right) throw refusals.notFound(what);
+  refuseWithout("member", right, id);
+  return owner;
+}
+
+function refuseWithout(needed: Right, right: Right, organizationId: string): void {
+  if (covers(right, needed)) return;
+  const who = needed === "admin" ? "an administrator" : "an editor";
+  throw refusals.forbidden(`this call needs ${who} of organization ${organizationId}`);
 }

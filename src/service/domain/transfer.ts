@@ -1,6 +1,6 @@
 import { checkPlan } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
-import { moveProject, planOf } from "../projects/owner.ts";
+import { isSameOwner, moveProject, planOf } from "../projects/owner.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
@@ -13,7 +13,7 @@ export function transferProjects(
 ): void {
   for (const id of ids) {
     const project = context.store.projects.get(id);
-    if (project?.owner.kind !== from.kind || project.owner.id !== from.id) throw refusals.notFound(`project ${id}`);
+    if (!project || !isSameOwner(project.owner, from)) throw refusals.notFound(`project ${id}`);
     refuseUnfit(context, { ...project, owner: to });
     moveProject(context, id, to, at);
   }

@@ -1,20 +1,19 @@
 import { z } from "zod";
-import { type Caller, covers, rightIn } from "../accounts/caller.ts";
+import { type Caller, newOwnerFor } from "../accounts/caller.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
 import { regions } from "../domain/regions.ts";
 import { transferProjects } from "../domain/transfer.ts";
-import { refusals, required } from "../refusal.ts";
+import { required } from "../refusal.ts";
 import { plans } from "../rules.ts";
 import type { Account, Organization } from "../store/accounts.ts";
 import type { Owner } from "../store/projects.ts";
-import type { Store } from "../store/store.ts";
 import { nothing } from "./check.ts";
-import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Route } from "./route.ts";
+import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Request, type Route } from "./route.ts";
 import { Auth, Empty } from "./shapes.ts";
 
 /** The projects to move and their destination. */
-const transfer = z.strictObject({
+const Transfer = z.strictObject({
   destination_org_id: z.string().min(1).max(60),
   project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
 });
@@ -117,16 +116,11 @@ export const accountRoutes: readonly Route[] = [
       path: "/organizations/{org_id}/projects/transfer",
       operationId: "transferProjectsFromOrgToOrg",
       summary: "Moves projects to another organization; keys scoped to them end.",
-      body: transfer,
+      body: Transfer,
       query: nothing,
       answers: { 200: Empty },
     },
-    ({ context, organization, caller, body, at }) => {
-      const to = destinationOf(context.store, caller, body.destination_org_id);
-      const from: Owner = { kind: "organization", id: organization.id };
-      transferProjects(context, { ids: body.project_ids, from, to }, at);
-      return { status: 200, body: {} };
-    },
+    (request) => moved(request, { kind: "organization", id: request.organization.id }),
   ),
   personalRoute(
     {
@@ -134,27 +128,22 @@ export const accountRoutes: readonly Route[] = [
       path: "/users/me/projects/transfer",
       operationId: "transferProjectsFromUserToOrg",
       summary: "Moves projects of the account to an organization of which it is a member.",
-      body: transfer,
+      body: Transfer,
       query: nothing,
       answers: { 200: Empty },
     },
-    ({ context, accountId, body, at }) => {
-      const caller: Caller = { scope: { kind: "personal", accountId }, limitedAs: accountId };
-      const to = destinationOf(context.store, caller, body.destination_org_id);
-      const from: Owner = { kind: "account", id: accountId };
-      transferProjects(context, { ids: body.project_ids, from, to }, at);
-      return { status: 200, body: {} };
-    },
+    (request) => moved(request, { kind: "account", id: request.accountId }),
   ),
 ];
 
-/** The organization to which the caller moves projects. */
-function destinationOf(store: Store, caller: Caller, id: string): Owner {
-  const destination: Owner = { kind: "organization", id };
-  const right = rightIn(store, caller, destination);
-  if (!right) throw refusals.notFound("destination organization");
-  if (!covers(right, "member")) throw refusals.forbidden(`this call needs an editor of organization ${id}`);
-  return destination;
+/** Moves projects that belong to `from`. */
+function moved(
+  { context, caller, body, at }: Request<z.infer<typeof Transfer>, unknown> & { caller: Caller },
+  from: Owner,
+) {
+  const to = newOwnerFor(context.store, caller, body.destination_org_id, "destination organization");
+  transferProjects(context, { ids: body.project_ids, from, to }, at);
+  return { status: 200, body: {} };
 }
 
 /** There is no billing here; an account shows only its plan. */

@@ -1,6 +1,7 @@
 import { ApiKeyCreate, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
 import { createdView, listedView, revokedView } from "../accounts/key-view.ts";
 import type { ServiceContext } from "../context.ts";
+import { isSameOwner } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import { nothing } from "./check.ts";
@@ -109,7 +110,7 @@ export const keyRoutes: readonly Route[] = [
 function scopeOf(context: ServiceContext, organizationId: string, projectId: string | undefined): KeyScope {
   if (projectId === undefined) return { kind: "organization", organizationId };
   const owner = context.store.projects.get(projectId)?.owner;
-  if (owner?.kind !== "organization" || owner.id !== organizationId) throw refusals.notFound("project");
+  if (!isSameOwner(owner, { kind: "organization", id: organizationId })) throw refusals.notFound("project");
   return { kind: "project", organizationId, projectId };
 }
 

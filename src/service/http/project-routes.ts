@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
-import { type Caller, covers, permissionFor, rightIn, visibleOwners } from "../accounts/caller.ts";
+import { type Caller, newOwnerFor, permissionFor, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { refuseWhileBusy } from "../computes/lock.ts";
 import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
@@ -220,12 +220,5 @@ function newOwner(context: ServiceContext, caller: Caller, organizationId: strin
   const { scope } = caller;
   if (scope.kind === "project") throw refusals.outsideScope(scope.projectId);
   if (scope.kind === "personal" && organizationId === undefined) return { kind: "account", id: scope.accountId };
-  const owner: Owner = {
-    kind: "organization",
-    id: organizationId ?? visibleOwners(context.store, caller)[0]?.id ?? "",
-  };
-  const right = rightIn(context.store, caller, owner);
-  if (!right) throw refusals.notFound("organization");
-  if (!covers(right, "member")) throw refusals.forbidden(`this call needs an editor of organization ${owner.id}`);
-  return owner;
+  return newOwnerFor(context.store, caller, organizationId ?? visibleOwners(context.store, caller)[0]?.id ?? "");
 }

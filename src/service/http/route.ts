@@ -129,9 +129,13 @@ export function anyKeyRoute<Body, Query>(
 
 export function personalRoute<Body, Query>(
   shape: Shape<Body, Query>,
-  handle: (request: Request<Body, Query> & { accountId: string }) => Handled,
+  handle: (request: Request<Body, Query> & { caller: Caller; accountId: string }) => Handled,
 ): Route {
-  return define(shape, { kind: "personal-key" }, accountOf, handle);
+  const reach = (incoming: Incoming) => {
+    const caller = callerOf(incoming);
+    return { caller, accountId: personalAccount(caller) };
+  };
+  return define(shape, { kind: "personal-key" }, reach, handle);
 }
 
 export function projectRoute<Body, Query>(
@@ -187,10 +191,6 @@ function given(query: Readonly<Record<string, string>>): Record<string, string> 
 /** A parameter of the path. */
 export function param({ params }: { params: Readonly<Record<string, string>> }, name: string): string {
   return params[name] ?? "";
-}
-
-function accountOf(incoming: Incoming): { accountId: string } {
-  return { accountId: personalAccount(callerOf(incoming)) };
 }
 
 function callerOf({ caller }: Incoming): Caller {

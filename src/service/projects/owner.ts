@@ -9,6 +9,10 @@ export function planOf(store: Store, owner: Owner): string {
   return holder?.plan ?? "free";
 }
 
+export function isSameOwner(one: Owner | undefined, other: Owner): boolean {
+  return one?.kind === other.kind && one.id === other.id;
+}
+
 /** The account or organization with this id. */
 export function ownerNamed({ accounts }: Store, id: string): Owner {
   if (accounts.organization(id)) return { kind: "organization", id };
@@ -20,7 +24,7 @@ export function ownerNamed({ accounts }: Store, id: string): Owner {
 export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
   const { projects, keys } = context.store;
   const project = required(`project ${projectId}`, projects.get(projectId));
-  if (project.owner.kind === owner.kind && project.owner.id === owner.id) return;
+  if (isSameOwner(project.owner, owner)) return;
   keys.revokeScopedTo(projectId, at);
   projects.setOwner(projectId, owner, at);
 }
