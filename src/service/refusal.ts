@@ -69,6 +69,7 @@ export const refusals = {
       "retry-after": "1",
     }),
   tooMuchToAsk: () => new Refusal(400, "the request has too many different settings of Postgres: make it in parts"),
+  internal: () => new Refusal(500, "internal error"),
   unavailable: (message: string) => new Refusal(503, message),
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>

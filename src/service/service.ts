@@ -14,7 +14,7 @@ import { answerWith, type Exchange } from "./http/exchange.ts";
 import { type Fault, FaultPlan } from "./http/faults.ts";
 import { localRoutes } from "./http/local-routes.ts";
 import { isLocal, loopback } from "./http/loopback.ts";
-import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
+import { jsonReply, refusalReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import { limiterOf, type RateLimiter } from "./http/rate-limit.ts";
 import { type Reached, reachedBy } from "./http/reached.ts";
@@ -266,25 +266,20 @@ export class Service {
 
   #refuse(call: ServiceCall, error: unknown): ServiceReply {
     const request_id = requestIdOf(call) ?? this.context.ids.uuid();
-    if (error instanceof Refusal) {
-      const { status, code, message, headers } = error;
-      return jsonReply(status, { request_id, code, message }, { ...headers, "x-request-id": request_id });
-    }
+    if (error instanceof Refusal) return refusalReply(error, request_id, { "x-request-id": request_id });
     const reply = this.internalError(error, request_id);
     return this.#console.serves(call.path) ? this.#console.broken(call, request_id) : reply;
   }
 
   /** The answer to a call whose body is not read. */
   refused(call: ServiceCall, refusal: Refusal): ServiceReply {
-    if (this.#console.serves(call.path)) return this.#console.refused(call, refusal);
-    const { status, message, headers } = refusal;
-    return jsonReply(status, { request_id: "", code: "", message }, headers);
+    return this.#console.serves(call.path) ? this.#console.refused(call, refusal) : refusalReply(refusal);
   }
 
   /** Reports an internal error; the answer reveals nothing about it. */
   internalError(error: unknown, request_id: string = this.context.ids.uuid()): ServiceReply {
     this.#onError(error);
-    return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
+    return refusalReply(refusals.internal(), request_id, { "x-request-id": request_id });
   }
 }
 

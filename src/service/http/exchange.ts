@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { refusals } from "../refusal.ts";
+import { Refusal, refusals } from "../refusal.ts";
 import type { Fault } from "./faults.ts";
-import { jsonReply, type ServiceReply } from "./message.ts";
+import { refusalReply, type ServiceReply } from "./message.ts";
 
 /** The fate of a request on the network. */
 export type Exchange =
@@ -55,13 +55,13 @@ export function answerWith(
       return { kind: "answer", reply: later ? { ...reply, later: later.then(failed) } : failed(reply), delayMs };
     }
     case "423":
-      return refused(fault, 423, refusals.projectBusy().message);
+      return refused(fault, refusals.projectBusy());
     case "429":
-      return refused(fault, 429, "rate limit exceeded");
+      return refused(fault, new Refusal(429, "rate limit exceeded"));
     case "500":
-      return refused(fault, 500, "internal error");
+      return refused(fault, refusals.internal());
     case "503":
-      return refused(fault, 503, "service temporarily unavailable");
+      return refused(fault, refusals.unavailable("service temporarily unavailable"));
   }
 }
 
@@ -81,8 +81,7 @@ const proxyPage: ServiceReply = {
 };
 
 /** The service's own refusal: not carried out. */
-function refused(fault: Fault, status: number, message: string): Exchange {
-  const headers = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
-  const body = { request_id: "fault", code: "", message };
-  return { kind: "answer", reply: jsonReply(status, body, headers), delayMs: fault.ms ?? 0 };
+function refused({ retryAfter, ms = 0 }: Fault, refusal: Refusal): Exchange {
+  const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+  return { kind: "answer", reply: refusalReply(refusal, "fault", headers), delayMs: ms };
 }

@@ -1,3 +1,5 @@
+import type { Refusal } from "../refusal.ts";
+
 /** A request to the service, over HTTP or from a test in the same process. */
 export interface ServiceCall {
   method: string;
@@ -34,6 +36,12 @@ export interface ServiceReply {
 /** A JSON answer. */
 export function jsonReply(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): ServiceReply {
   return serialisedReply(status, JSON.stringify(body), headers);
+}
+
+/** The answer that refuses a call. */
+export function refusalReply(refusal: Refusal, request_id = "", more: ServiceReply["headers"] = {}): ServiceReply {
+  const { status, code, message, headers } = refusal;
+  return jsonReply(status, { request_id, code, message }, { ...headers, ...more });
 }
 
 /** An answer whose JSON text exists already. */

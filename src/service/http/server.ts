@@ -5,12 +5,12 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { knownCaller } from "../accounts/caller.ts";
 import { elapsed } from "../clock.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { LongAnswers } from "./long-answers.ts";
-import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
+import { refusalReply, type ServiceCall, type ServiceReply } from "./message.ts";
 import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
 import { type Holding, networkOf, Shares } from "./shares.ts";
@@ -288,8 +288,8 @@ function cut(outgoing: ServerResponse, { status, headers, body = "" }: ServiceRe
   outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.destroy());
 }
 
-const badTarget = jsonReply(400, {
-  request_id: "",
-  code: "",
-  message: "the request has no valid URL or a very long one, very many headers, or names its host or its sender twice",
-});
+const badTarget = refusalReply(
+  refusals.invalid(
+    "the request has no valid URL or a very long one, very many headers, or names its host or its sender twice",
+  ),
+);
