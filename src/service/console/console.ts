@@ -116,12 +116,12 @@ export class Console {
       message: `The service could not do this, through no fault of yours. Its log says why (request ${requestId}).`,
       advice: "Nothing was changed. Try again.",
     };
-    return pageReply(500, nothingHere, { account: undefined, token: "", path, problem });
+    return pageReply(500, nothingHere, { ...unknownVisitor, path, problem });
   }
 
   /** The page for a call whose form is not read. */
   refused({ path }: ServiceCall, refusal: Refusal): ServiceReply {
-    return pageReply(refusal.status, nothingHere, { account: undefined, token: "", path, problem: problemOf(refusal) });
+    return refusalPage(refusal, { ...unknownVisitor, path });
   }
 
   /** Reason to refuse a form before its session is checked. */
@@ -139,7 +139,7 @@ export class Console {
 
   #turnAway(call: ServiceCall, problem: Problem | undefined): ServiceReply {
     if (problem && isFromElsewhere(call)) {
-      return pageReply(403, nothingHere, { account: undefined, token: "", path: call.path, problem });
+      return pageReply(403, nothingHere, { ...unknownVisitor, path: call.path, problem });
     }
     if (problem) return this.#login.show(call, 403, problem);
     if (call.method !== "POST") return this.#login.show(call, call.path === "/" ? 200 : 401);
@@ -173,8 +173,7 @@ export class Console {
       visit.session.notice = undefined;
       return pageReply(200, page, { ...layout, notice, ...(route.live && { changes: this.#changes.count }) });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return pageReply(error.status, nothingHere, { ...layout, problem: problemOf(error) });
+      return refusalPage(error, layout);
     }
   }
 
@@ -183,16 +182,14 @@ export class Console {
     const later = route
       .ask(visit)
       .then((page) => pageReply(200, page, layout))
-      .catch((error: unknown) => refusedOn(route, error, visit, layout))
-      .catch((error: unknown) => this.#refused(error, call, layout));
+      .catch((error: unknown) => refusalPage(error, layout, () => route.again(visit)))
+      // The page of the form cannot show a refusal where its branch is gone.
+      .catch((error: unknown) => refusalPage(error, layout))
+      .catch((error: unknown) => {
+        this.#onError(error);
+        return this.broken(call, this.#context.ids.uuid());
+      });
     return { status: 202, headers: {}, later };
-  }
-
-  /** The page for a refusal that the page of the form cannot show, as its branch is gone, and for a mistake of ours. */
-  #refused(error: unknown, call: ServiceCall, layout: Layout): ServiceReply {
-    if (error instanceof Refusal) return pageReply(error.status, nothingHere, { ...layout, problem: problemOf(error) });
-    this.#onError(error);
-    return this.broken(call, this.#context.ids.uuid());
   }
 
   #act({ caller, at }: { caller: Caller; at: number }, method: string, path: string, body: unknown): Handled {
@@ -214,14 +211,14 @@ function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply
   try {
     return redirect(route.submit(visit));
   } catch (error) {
-    return refusedOn(route, error, visit, layout);
+    return refusalPage(error, layout, () => route.again(visit));
   }
 }
 
-/** The page of a form with the refusal of what was sent; throws again what is none. */
-function refusedOn(route: FormRoute | AskRoute, error: unknown, visit: Visit, layout: Layout): ServiceReply {
+/** A page with a refusal, that of the form which was sent where it can be shown; throws again what is none. */
+function refusalPage(error: unknown, layout: Layout, page = () => nothingHere): ServiceReply {
   if (!(error instanceof Refusal)) throw error;
-  return pageReply(error.status, route.again(visit), { ...layout, problem: problemOf(error) });
+  return pageReply(error.status, page(), { ...layout, problem: problemOf(error) });
 }
 
 /**
@@ -234,6 +231,8 @@ function isSeen(call: ServiceCall): boolean {
 }
 
 const assets = [stylesheet, script];
+
+const unknownVisitor = { account: undefined, token: "" };
 
 const nothingHere: Page = {
   title: "Nothing here",
