@@ -37,6 +37,8 @@ export class Gate {
   readonly #service: DrivenService;
   readonly #ports: GatePorts;
   readonly #sessions: Sessions;
+  /** By compute that changes: the wait of all its clients, as each change of the service is a look at each wait. */
+  readonly #waits = new Map<string, Promise<Running | undefined>>();
   #closed = false;
 
   constructor(service: DrivenService, ports: GatePorts) {
@@ -59,7 +61,7 @@ export class Gate {
       for (let tries = 0; tries < mostTries; tries += 1) {
         const running = await this.#awake(session.endpointId);
         if (running) return await this.#admission(session, running);
-        this.#note(session);
+        if (!this.#starts(session)) this.#note(session);
       }
       throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
     } catch (error) {
@@ -79,7 +81,8 @@ export class Gate {
     const isFirst = !this.#sessions.any(endpointId);
     // Before the change, at which those who watch activity look: a compute without clients is not watched.
     this.#sessions.open(session);
-    if (!settled || !fresh || isFirst || endpoint.suspendDue !== undefined) this.#note(session, settled);
+    const noted = (settled || this.#starts(session)) && fresh && !isFirst && endpoint.suspendDue === undefined;
+    if (!noted) this.#note(session, settled);
   }
 
   /**
@@ -97,7 +100,7 @@ export class Gate {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
     this.#meterBefore(endpointId, 1);
-    session.counts = true;
+    this.#sessions.logIn(session);
   }
 
   /**
@@ -177,19 +180,29 @@ export class Gate {
 
   /** The compute's server as soon as it is up; `undefined` where it was suspended after all. */
   #awake(endpointId: string): Promise<Running | undefined> {
-    return new Promise((resolve, reject) => {
-      const check = (): boolean => {
-        const found = this.#state(endpointId);
-        if (found.kind === "up") resolve(found.running);
-        else if (found.kind === "asleep") resolve(undefined);
-        else if (found.kind === "rejected") reject(found.rejection);
-        return found.kind !== "changing";
-      };
-      if (check()) return;
-      const stop = this.#service.onChange(() => {
-        if (check()) stop();
-      });
+    const waiting = this.#waits.get(endpointId);
+    if (waiting) return waiting;
+    const { promise, resolve, reject } = Promise.withResolvers<Running | undefined>();
+    const check = (): boolean => {
+      const found = this.#state(endpointId);
+      if (found.kind === "up") resolve(found.running);
+      else if (found.kind === "asleep") resolve(undefined);
+      else if (found.kind === "rejected") reject(found.rejection);
+      return found.kind !== "changing";
+    };
+    if (check()) return promise;
+    this.#waits.set(endpointId, promise);
+    const stop = this.#service.onChange(() => {
+      if (!check()) return;
+      this.#waits.delete(endpointId);
+      stop();
     });
+    return promise;
+  }
+
+  /** True if another client has woken the compute just now: a thousand clients are not as many changes. */
+  #starts({ endpointId }: Session): boolean {
+    return this.#service.context.store.endpoints.byId(endpointId)?.pendingState === "active";
   }
 
   #state(endpointId: string): State {

@@ -2,24 +2,33 @@
 export interface Session {
   endpointId: string;
   pooled: boolean;
-  /** True if it takes one of the compute's connections: it has logged in. */
+  /** True if it takes one of the compute's connections: it has logged in. Changed by `logIn` alone. */
   counts: boolean;
 }
 
 /** The clients at all computes. One is here until its server process has ended, also after the client has left. */
 export class Sessions {
   readonly #open = new Map<string, Set<Session>>();
+  /** Numbers of those that have logged in: each login of thousands asks, and each end. */
+  readonly #counts = new Map<string, number>();
   readonly #lastLeft = new Map<string, number>();
 
   open(session: Session): void {
     const { endpointId } = session;
     this.#open.set(endpointId, (this.#open.get(endpointId) ?? new Set()).add(session));
+    if (session.counts) this.#change(session, 1);
+  }
+
+  logIn(session: Session): void {
+    session.counts = true;
+    this.#change(session, 1);
   }
 
   /** Answers whether it was the last of its compute. */
   close(session: Session, at: number): boolean {
     const here = this.#open.get(session.endpointId);
     if (!here?.delete(session)) return false;
+    if (session.counts) this.#change(session, -1);
     this.#lastLeft.set(session.endpointId, at);
     if (here.size > 0) return false;
     this.#open.delete(session.endpointId);
@@ -39,8 +48,13 @@ export class Sessions {
 
   /** Number of clients that have logged in. */
   count(endpointId: string, pooled: boolean): number {
-    const here = [...(this.#open.get(endpointId) ?? [])];
-    return here.filter((session) => session.counts && session.pooled === pooled).length;
+    return this.#counts.get(`${endpointId} ${pooled}`) ?? 0;
+  }
+
+  #change({ endpointId, pooled }: Session, by: 1 | -1): void {
+    const count = this.count(endpointId, pooled) + by;
+    if (count > 0) this.#counts.set(`${endpointId} ${pooled}`, count);
+    else this.#counts.delete(`${endpointId} ${pooled}`);
   }
 
   any(endpointId: string): boolean {

@@ -88,6 +88,30 @@ it.each([
   expect([followers.size, sessions.any(primary)]).toEqual([0, refusal === undefined]);
 });
 
+it("a thousand clients of a compute that starts, and that falls asleep again, are one wait and a change each time", async () => {
+  const asleep = () => {
+    const { store } = shop.core.context;
+    for (const one of store.operations.unfinishedOf(project, primary))
+      store.operations.setStatus(one.seq, "finished", shop.time.now(), undefined);
+    server = undefined;
+    stored({ pendingState: undefined, currentState: "idle" });
+  };
+  asleep();
+  let changes = 0;
+  const stop = shop.core.onChange(() => (changes += 1));
+  const waiting = Array.from({ length: 1000 }, () => gate.admit(target));
+  expect([changes, followers.size]).toEqual([1, 1]);
+  asleep();
+  await expect.poll(() => followers.size).toBe(1);
+  // That it sleeps, and that it is woken.
+  expect(changes).toBe(3);
+  stop();
+  server = running;
+  shop.finishOperations().core.settle();
+  expect(await Promise.all(waiting)).toHaveLength(1000);
+  expect(followers.size).toBe(0);
+});
+
 it("a client whose compute is up follows no change at all", async () => {
   shop.active();
   await gate.admit(target);

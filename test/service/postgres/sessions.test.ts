@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { type Session, Sessions } from "../../../src/service/postgres/sessions.ts";
 
 const session = (endpointId: string, pooled: boolean, counts = true): Session => ({ endpointId, pooled, counts });
@@ -15,6 +15,28 @@ it("clients are counted for each compute, direct and pooled ones apart, and only
     [0, 0],
   ]);
   expect(sessions.endpoints()).toEqual(["ep-a", "ep-b"]);
+});
+
+it("a client counts from its login to its end, and no longer", () => {
+  const sessions = new Sessions();
+  const [one, other] = [session("ep-a", false, false), session("ep-a", false)];
+  sessions.open(one);
+  sessions.open(other);
+  sessions.logIn(one);
+  expect(sessions.count("ep-a", false)).toBe(2);
+  for (const each of [one, one, other]) sessions.close(each, 0);
+  expect(sessions.count("ep-a", false)).toBe(0);
+});
+
+it("a login among ten thousand clients, and each of their ends, looks at none of the others", () => {
+  const sessions = new Sessions();
+  const all = Array.from({ length: 10_000 }, () => session("ep-a", true));
+  const looks = vi.spyOn(Set.prototype, Symbol.iterator);
+  onTestFinished(() => looks.mockRestore());
+  for (const one of all) sessions.open(one);
+  const count = sessions.count("ep-a", true);
+  for (const one of all) sessions.close(one, 0);
+  expect([count, sessions.count("ep-a", true), looks.mock.calls.length]).toEqual([10_000, 0, 0]);
 });
 
 it("the last of a compute's clients leaves alone, whatever others have, and no client leaves twice", () => {
