@@ -75,4 +75,17 @@ describe("the pages of an organization's members", () => {
     expect([...first.members, ...second.members].map(({ user }) => user.email)).toEqual(emails);
     expect(second.pagination.next).toBeUndefined();
   });
+
+  it.each(["email", "role", "joined_at"])("show each member once, though the one before goes: %s", (by) => {
+    const query = `sort_by=${by}&sort_order=asc&limit=1`;
+    const put = (role: string) => shop.send(undefined, `PUT /_admin${members}/acc-eve`, { role });
+    put("admin");
+    shop.time.pass(1000);
+    const first = page(query);
+    shop.send(undefined, `DELETE /_admin${members}/acc-${first.members[0]?.user.email.split("@")[0]}`);
+    const second = Members.parse(shop.send(keys.shop, `GET ${members}?${query}&cursor=${first.pagination.next}`).body);
+    const third = Members.parse(shop.send(keys.shop, `GET ${members}?${query}&cursor=${second.pagination.next}`).body);
+    const seen = [first, second, third].flatMap((one) => one.members.map(({ user }) => user.email));
+    expect(seen.toSorted()).toEqual(["ana@example.com", "bob@example.com", "eve@example.com"]);
+  });
 });

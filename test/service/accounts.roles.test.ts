@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { rules } from "../../src/service/rules.ts";
 import { memberRoles } from "../../src/service/store/accounts.ts";
 import { callers, tryCell } from "./keys/cells.ts";
@@ -73,8 +74,10 @@ describe("the roles of an organization", () => {
     ]);
     expect(shop.send(keys.ana, "GET /projects/ana-own/members").body["project_members"]).toEqual([]);
     const page = (cursor: string) => shop.ana(`GET /projects/${project}/members?limit=1${cursor}`).body;
-    expect(page("")).toMatchObject({ project_members: [{ org_role: "admin" }], pagination: { next: "1" } });
-    expect(page("&cursor=1")).toMatchObject({ project_members: [{ org_role: "viewer" }], pagination: {} });
+    const { pagination, ...first } = page("");
+    const { next } = z.object({ next: z.string() }).parse(pagination);
+    expect(first).toMatchObject({ project_members: [{ org_role: "admin" }] });
+    expect(page(`&cursor=${next}`)).toMatchObject({ project_members: [{ org_role: "viewer" }], pagination: {} });
   });
 
   it.each(memberRoles)("%s is kept as it was given", (role) => {

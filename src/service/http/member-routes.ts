@@ -8,7 +8,7 @@ import { required } from "../refusal.ts";
 import { type Member, memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, organizationRoute, param, projectRoute, type Route } from "./route.ts";
-import { Empty, pageAt, pageOf } from "./shapes.ts";
+import { Empty, type Mark, markedPageOf, pageAt } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
   id: z.string(),
@@ -27,13 +27,13 @@ const projectMembersRoute: Route = projectRoute(
     operationId: "listProjectMembers",
     summary: "Who reaches a project, with which permission: the members of its organization.",
     body: nothing,
-    query: z.object(pageOf(500)),
+    query: z.object(markedPageOf(500)),
     answers: { 200: z.looseObject({ project_members: z.array(z.looseObject({ member_id: z.string() })) }) },
   },
   ({ context, project, query }) => {
     const { accounts } = context.store;
     const all = project.owner.kind === "organization" ? accounts.members(project.owner.id) : [];
-    const { page, pagination } = pageAt(all, query);
+    const { page, pagination } = pageAt(all, query, ({ joinedAt, accountId }) => [joinedAt, accountId], [1, 1]);
     return { status: 200, body: { project_members: page.map((one) => projectMemberView(context, one)), pagination } };
   },
 );
@@ -51,21 +51,19 @@ export const memberRoutes: readonly Route[] = [
       query: z.object({
         sort_by: z.enum(["email", "role", "joined_at"]).default("joined_at"),
         sort_order: z.enum(["asc", "desc"]).default("desc"),
-        ...pageOf(500),
+        ...markedPageOf(500),
       }),
       answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
     },
     ({ context, organization, query }) => {
       const { sort_by, sort_order } = query;
       const sign = sort_order === "asc" ? 1 : -1;
-      const all = context.store.accounts
-        .members(organization.id)
-        .map((member) => ({
-          member: memberView(context, member),
-          user: { email: context.store.accounts.get(member.accountId)?.email ?? "" },
-        }))
-        .toSorted((one, other) => sign * sortKey(one, sort_by).localeCompare(sortKey(other, sort_by)));
-      const { page, pagination } = pageAt(all, query);
+      const all = context.store.accounts.members(organization.id).map((member) => ({
+        member: memberView(context, member),
+        user: { email: context.store.accounts.get(member.accountId)?.email ?? "" },
+      }));
+      const markOf = (one: (typeof all)[number]): Mark => [sortKey(one, sort_by), one.user.email];
+      const { page, pagination } = pageAt(all, query, markOf, [sign, 1]);
       return { status: 200, body: { members: page, pagination: { ...pagination, sort_by, sort_order } } };
     },
   ),

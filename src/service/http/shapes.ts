@@ -110,10 +110,12 @@ export const truth = z
   .transform((value) => /^[t1]/i.test(value))
   .default(false);
 
-/** The position in a list at which the next page starts, from the previous page. */
+const badCursor = { error: "must be the cursor of the page before" };
+
+/** The number of the row before a page, from the previous page. */
 const Cursor = z
   .string()
-  .regex(/^[0-9]{1,15}$/, { error: "must be the cursor of the page before" })
+  .regex(/^[0-9]{1,15}$/, badCursor)
   .transform(Number);
 
 /** The query parameters of a list that is shown in pages of at most so many rows. */
@@ -121,16 +123,59 @@ export function pageOf(most: number, usual = most) {
   return { cursor: Cursor.optional(), limit: wholeNumber(1, most, usual) };
 }
 
-/** A page of a list that is all known, and the cursor of the next one where there is one. */
-export function pageAt<Row>(all: readonly Row[], query: { cursor?: number | undefined; limit: number }) {
-  const { cursor = 0, limit } = query;
-  const page = all.slice(cursor, cursor + limit);
-  const next = cursor + page.length;
-  return { page, pagination: next < all.length ? { next: String(next) } : {} };
-}
-
 /** The cursor after a page of numbered rows; absent after an empty page. */
 export function cursorAfter(page: readonly { seq: number }[]) {
   const last = page.at(-1);
   return last && { pagination: { cursor: String(last.seq) } };
+}
+
+/** The place of a row in a list: what the list is sorted by, and what no other row has. */
+export type Mark = readonly [key: string | number, own: string | number];
+
+const Part = z.union([z.string(), z.number()], badCursor);
+const MarkText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(Buffer.from(text, "base64url").toString());
+  } catch {
+    context.addIssue({ code: "custom", message: badCursor.error });
+    return z.NEVER;
+  }
+});
+
+/** The mark of the row before a page, as `pageAt` writes it. */
+const MarkCursor = MarkText.pipe(z.tuple([Part, Part], badCursor)).meta({ type: "string" });
+
+/** As `pageOf`, for a list of which any row may go while a client is paging. */
+export function markedPageOf(most: number) {
+  return { cursor: MarkCursor.optional(), limit: wholeNumber(1, most, most) };
+}
+
+/** The order of `localeCompare`, in a tenth of its time. */
+const inWords = new Intl.Collator();
+
+function compareParts(one: string | number, other: string | number): number {
+  return typeof one === "number" && typeof other === "number"
+    ? one - other
+    : inWords.compare(String(one), String(other));
+}
+
+/**
+ * A page of a list that is all known, and the cursor of the next one where there is one. The cursor is the mark of the
+ * page's last row, so rows that come or go before it neither show others twice nor hide them. `order`: 1 for each part
+ * of the mark that ascends, -1 for one that descends.
+ */
+export function pageAt<Row>(
+  all: readonly Row[],
+  { cursor, limit }: { cursor?: Mark | undefined; limit: number },
+  markOf: (row: Row) => Mark,
+  order: readonly [key: 1 | -1, own: 1 | -1],
+) {
+  const compare = (one: Mark, other: Mark) =>
+    order[0] * compareParts(one[0], other[0]) || order[1] * compareParts(one[1], other[1]);
+  const marked = all.map((row) => ({ row, mark: markOf(row) }));
+  const rest = cursor === undefined ? marked : marked.filter(({ mark }) => compare(mark, cursor) > 0);
+  const page = rest.toSorted((one, other) => compare(one.mark, other.mark)).slice(0, limit);
+  const last = page.length < rest.length ? page.at(-1) : undefined;
+  const next = last && Buffer.from(JSON.stringify(last.mark)).toString("base64url");
+  return { page: page.map(({ row }) => row), pagination: next === undefined ? {} : { next } };
 }

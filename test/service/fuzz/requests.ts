@@ -23,7 +23,7 @@ const known: Known = new Map([
   ["autoscaling_limit_max_cu", [2, 4, 16, 56]],
   ["suspend_timeout_seconds", [-1, 0, 60, 300, 59]],
   ["pg_version", [14, 17, 18, 19]],
-  ["cursor", [1, 2, 3, 100]],
+  ["cursor", [1, 2, 3, 100, "WzEsImEiXQ", "WyJhIiwxXQ"]],
   ["limit", [1, 2, 10, 400]],
   ["pooled", [true, false]],
   ["sort_by", ["name", "created_at", "updated_at"]],

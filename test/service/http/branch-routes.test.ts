@@ -25,7 +25,7 @@ function addAt(at: number, ...names: string[]): void {
   shop.core.change(({ store }) =>
     names.forEach((name, index) =>
       store.branches.insert({
-        id: `br-${index}-added`,
+        id: `br-${shop.core.context.ids.name()}`,
         projectId: project,
         parentId: main,
         name,
@@ -76,6 +76,61 @@ it("pages of branches follow each other in the order asked for, each branch once
     }
     expect(seen).toEqual(order === "asc" ? names : names.toReversed());
   }
+});
+
+describe("a list of branches that change while a client is paging", () => {
+  const listed = ["a", "b", "c", "d", "e", "f", "g", "h"];
+  const pages = (query: string, between: (page: string[]) => void) => {
+    const seen: string[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const page = list(`?${query}&limit=3&cursor=${cursor}`);
+      const names = page.branches.map(({ name }) => name);
+      seen.push(...names);
+      cursor = page.pagination.next;
+      between(names);
+    }
+    return seen;
+  };
+
+  it.each(
+    ["name", "created_at", "updated_at"].flatMap((by) =>
+      ["asc", "desc"].map((order) => `sort_by=${by}&sort_order=${order}`),
+    ),
+  )("a list of branches in the order %s shows each that stays once, though others go and come before it", (query) => {
+    add(...listed);
+    let made = 0;
+    const before = pages(query, () => {});
+    const { branches } = shop.core.context.store;
+    const seen = pages(query, (page) => {
+      const gone = branches.list(project).filter(({ name }) => page.includes(name) && name !== "main");
+      shop.core.change(() => gone.forEach(({ id }) => branches.delete(id)));
+      addAt(shop.time.now() - 1000, `${page[0]} ${made}`);
+      made += 1;
+    });
+    expect(seen.filter((name) => !/ \d$/.test(name))).toEqual(before);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it.each([
+    "1",
+    "soon",
+    "e30",
+    Buffer.from('["main"]').toString("base64url"),
+    Buffer.from('[{}, "main"]').toString("base64url"),
+    Buffer.from("[1,2,3]").toString("base64url"),
+    "A".repeat(3000),
+  ])("a list of branches takes no cursor that is none: %s", (cursor) => {
+    const { status, body } = shop.ana(`GET ${path}?cursor=${cursor}`);
+    expect([status, body["message"]]).toEqual([400, expect.stringContaining("must be the cursor of the page before")]);
+  });
+
+  it("a list of branches goes on after a cursor of another order, of a branch that is gone, or of another project", () => {
+    const next = list("?sort_by=name&sort_order=asc&limit=1").pagination.next;
+    for (const by of ["name", "created_at", "updated_at"]) {
+      expect(shop.ana(`GET ${path}?sort_by=${by}&cursor=${next}`).status).toBe(200);
+      expect(shop.ana(`GET /projects/shop-two/branches?sort_by=${by}&cursor=${next}`).status).toBe(200);
+    }
+  });
 });
 
 it("a list of branches shows of each what its own call shows, also of deleted ones", () => {
