@@ -173,6 +173,7 @@ export class Gate {
       end: async (processId) => {
         await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
       },
+      onServerEnd: (follower) => running.server.onEnd(follower),
       enter: () => this.#count(session),
       leave: () => this.#leave(session),
     };

@@ -15,6 +15,7 @@ export class GuardedProgram {
   /** Resolves when the process is gone. */
   readonly ended: Promise<void>;
   readonly #guarded: GuardedServer;
+  readonly #followers = new Set<() => void>();
   #running = true;
 
   constructor(guarded: GuardedServer) {
@@ -24,6 +25,12 @@ export class GuardedProgram {
 
   get running(): boolean {
     return this.#running;
+  }
+
+  /** Calls `follower` at its end, unless the returned function is called first. */
+  onEnd(follower: () => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
   /** Has it shut down in order: clients are disconnected. Resolves when the process is gone. */
@@ -49,5 +56,6 @@ export class GuardedProgram {
   async #untilEnd(): Promise<void> {
     await this.#guarded.ended;
     this.#running = false;
+    for (const follower of this.#followers) follower();
   }
 }

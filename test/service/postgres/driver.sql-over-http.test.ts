@@ -41,7 +41,17 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
     count += 1;
   };
   const verifierOf = () => Promise.resolve(verifier);
-  return { admission: { socket, verifierOf, end: () => Promise.resolve(), enter: () => {}, leave }, left: () => count };
+  return {
+    admission: {
+      socket,
+      verifierOf,
+      end: () => Promise.resolve(),
+      onServerEnd: () => () => {},
+      enter: () => {},
+      leave,
+    },
+    left: () => count,
+  };
 }
 
 it("a client that leaves while its compute wakes has no statement begun, and its place given back", async () => {

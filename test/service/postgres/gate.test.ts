@@ -2,6 +2,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { usageOf } from "../../../src/service/computes/meter.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
 import { Gate } from "../../../src/service/postgres/gate.ts";
+import { PostgresServer } from "../../../src/service/postgres/server.ts";
 import { Sessions } from "../../../src/service/postgres/sessions.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
 import { primary, project, Shop } from "../support/shop.ts";
@@ -110,6 +111,16 @@ it("a thousand clients of a compute that starts, and that falls asleep again, ar
   shop.finishOperations().core.settle();
   expect(await Promise.all(waiting)).toHaveLength(1000);
   expect(followers.size).toBe(0);
+});
+
+it("a client that is let in hears of the end of its compute's server", async () => {
+  shop.active();
+  const ends = Promise.withResolvers<number | null>();
+  server = { ...running, server: new PostgresServer({ ended: ends.promise, stop: () => {} }) };
+  const admission = await gate.admit(target);
+  const heard = new Promise<string>((resolve) => void admission.onServerEnd(() => resolve("ended")));
+  ends.resolve(0);
+  expect(await heard).toBe("ended");
 });
 
 it("a client whose compute is up follows no change at all", async () => {

@@ -38,6 +38,8 @@ let served: Socket[];
 /** How often a client was reported to have left: of this test's proxy alone. */
 let left: () => number;
 let admit: () => Promise<Admission>;
+/** Says that the server of the compute has ended. */
+let endCompute: () => void;
 /** How many clients have logged in, and for how many there is room. */
 let entered: number;
 let places: number;
@@ -61,6 +63,10 @@ beforeEach(async () => {
       socket,
       verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
       end: () => Promise.resolve(),
+      onServerEnd: (follower) => {
+        endCompute = follower;
+        return () => {};
+      },
       enter: () => {
         entered += 1;
         if (entered > places) throw new Rejection("53300", "sorry, too many clients already");
@@ -319,6 +325,28 @@ it("gives a client's place back where its server breaks the connection off, and 
   expect(await ended).toBe("ended");
   one.end();
   await expect.poll(left).toBe(1);
+});
+
+it("a client that reads nothing counts no more once its compute's server has ended, and is closed", async () => {
+  const { one, there } = await joined();
+  one.pause();
+  for (let written = 0; written < 20; written += 1) there.write(Buffer.alloc(1024 ** 2));
+  const still = async () => {
+    const before = there.bytesWritten - there.writableLength;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return before > 0 && before === there.bytesWritten - there.writableLength;
+  };
+  await expect.poll(still).toBe(true);
+  const timers = clock.pending;
+  there.destroy();
+  endCompute();
+  expect([left(), clock.pending]).toEqual([0, timers + 1]);
+  await clock.advance(10_000);
+  await expect.poll(left).toBe(1);
+  await clock.advance(10_000);
+  await expect.poll(clients).toBe(0);
+  expect(clock.pending).toBe(0);
+  one.destroy();
 });
 
 it("cancels what a client runs, and nothing of another client once its server process has ended", async () => {

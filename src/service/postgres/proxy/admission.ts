@@ -8,6 +8,8 @@ export interface Admission {
   verifierOf(role: string): Promise<ScramVerifier>;
   /** Ends a session of the compute's server that does not end when it is told to. Rejects with `Rejection`. */
   end(processId: number): Promise<void>;
+  /** Calls `follower` when the compute's server has ended, unless the returned function is called first. */
+  onServerEnd(follower: () => void): () => void;
   /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
   enter: () => void;
   /** To be called once, when its server process has ended. */

@@ -13,6 +13,9 @@ import { type Parameters, startupPacket } from "./startup.ts";
 /** By the proxy's key as text: where a cancelled query runs, and the server's own key. */
 export type CancelKeys = Map<string, { socket: string; key: Buffer }>;
 
+/** Time for a client to take what the server of its compute sent before its end, in milliseconds. */
+const lastBytesMs = 10_000;
+
 export interface Joining {
   admission: Admission;
   parameters: Parameters;
@@ -32,7 +35,9 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   const messages = serverMessages(key, (own) => keys.set(name, { socket: admission.socket, key: own }));
   const shown = (said: Buffer) => messages.push(said);
   server.on("error", () => {});
+  const stopFollowing = endWithCompute(server, joining);
   server.once("close", () => {
+    stopFollowing();
     keys.delete(name);
     admission.leave();
   });
@@ -50,6 +55,21 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   if (rest.length > 0) server.write(asked(rest));
   forward(server, client, shown);
   forward(client, server, asked);
+}
+
+/**
+ * Ends the connection to a server that is gone with its compute. Nothing of it is read while the client takes nothing,
+ * which hides that end, and the client would count for ever. Answers how to let it be.
+ */
+function endWithCompute(server: Duplex, { admission, clock }: Joining): () => void {
+  let stopTimer = () => {};
+  const stopFollowing = admission.onServerEnd(() => {
+    stopTimer = clock.after(lastBytesMs, () => server.destroy());
+  });
+  return () => {
+    stopFollowing();
+    stopTimer();
+  };
 }
 
 /** Lets the commands of a client that replicates pass; a refused one ends its connection with the reason. */
