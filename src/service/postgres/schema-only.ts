@@ -6,6 +6,7 @@ import { isSegment, placeAt, placeOf } from "./history/segments.ts";
 import type { OwnServer } from "./own-server.ts";
 import { identifier } from "./quoting.ts";
 import { makeNamesReadable } from "./readable-names.ts";
+import { enabled, notOfExtension, ownSchemas, relations } from "./schema/kind.ts";
 import { scramVerifier } from "./scram.ts";
 import { type SqlClient } from "./sql-client.ts";
 
@@ -116,7 +117,8 @@ async function emptyDatabase(server: OwnServer, database: string, copier: Copier
 
 async function emptyRelations(admin: SqlClient, client: SqlClient): Promise<void> {
   const tables = await statements(admin, emptied);
-  const [off, on] = [await statements(admin, triggers(disable)), await statements(admin, triggers(enableAgain))];
+  const off = await statements(admin, triggers("'DISABLE'"));
+  const on = await statements(admin, triggers(enabled("tgenabled")));
   await client.query("BEGIN");
   await runAll(client, off);
   if (tables.length > 0) await client.query(`TRUNCATE ${tables.join(", ")}`);
@@ -138,42 +140,37 @@ const preparedTransactions =
   "SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts WHERE database = current_database()";
 
 /** Relations of clients. What an extension has brought along belongs to the superuser, and stays. */
-const relations = `(SELECT c.oid, relkind, relowner, nspowner, n.oid AS space, nspname, relname
-  FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace JOIN pg_roles r ON r.oid = relowner
-  WHERE relkind IN ('r', 'p', 'm', 'S') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
-  AND NOT (rolsuper AND EXISTS (SELECT FROM pg_depend e
-    WHERE e.classid = 'pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e'))) relation`;
+const clientRelations = `(SELECT c.oid, relkind, relowner, nspowner, n.oid AS space, nspname, relname FROM ${relations}
+  WHERE relkind IN ('r', 'p', 'm', 'S') AND ${ownSchemas}
+  AND (NOT rolsuper OR ${notOfExtension("pg_class", "c.oid")})) relation`;
 
 /** Makes the copier one with all owners, and gives it the rights that an owner has taken from itself. */
 function rightsOf(copier: string): string {
   return `SELECT format('GRANT %I TO ${copier}', rolname) FROM pg_roles WHERE NOT rolsuper AND rolname !~ '^pg_' AND oid IN (
-      SELECT relowner FROM ${relations} UNION SELECT nspowner FROM ${relations}
+      SELECT relowner FROM ${clientRelations} UNION SELECT nspowner FROM ${clientRelations}
       UNION SELECT datdba FROM pg_database WHERE datname = current_database())
     UNION ALL SELECT format('GRANT CONNECT ON DATABASE %I TO ${copier}', current_database())
-    UNION ALL SELECT DISTINCT format('GRANT USAGE ON SCHEMA %I TO ${copier}', nspname) FROM ${relations}
+    UNION ALL SELECT DISTINCT format('GRANT USAGE ON SCHEMA %I TO ${copier}', nspname) FROM ${clientRelations}
       JOIN pg_roles r ON r.oid = nspowner WHERE rolsuper OR NOT has_schema_privilege(nspowner, space, 'USAGE')
-    UNION ALL SELECT format('GRANT ALL ON TABLE %I.%I TO ${copier}', nspname, relname) FROM ${relations}
+    UNION ALL SELECT format('GRANT ALL ON TABLE %I.%I TO ${copier}', nspname, relname) FROM ${clientRelations}
       WHERE relkind IN ('r', 'p') AND NOT has_table_privilege(relowner, relation.oid, 'TRUNCATE')`;
 }
 
 /** Each table alone, and partitioned ones unless a partition is on another server: that keeps its rows. */
 const emptied = `SELECT format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.%I' END, nspname, relname)
-  FROM ${relations} WHERE relkind = 'r' OR relkind = 'p' AND NOT EXISTS (
+  FROM ${clientRelations} WHERE relkind = 'r' OR relkind = 'p' AND NOT EXISTS (
     SELECT FROM pg_partition_tree(relation.oid) t JOIN pg_class f ON f.oid = t.relid WHERE f.relkind = 'f')`;
 
 /** A change of each trigger that fires when a table is truncated. */
 function triggers(change: string): string {
   return `SELECT format('ALTER TABLE ONLY %I.%I %s TRIGGER %I', nspname, relname, ${change}, tgname)
-    FROM ${relations} JOIN pg_trigger ON tgrelid = relation.oid
+    FROM ${clientRelations} JOIN pg_trigger ON tgrelid = relation.oid
     WHERE tgtype & 32 <> 0 AND NOT tgisinternal AND tgenabled <> 'D'`;
 }
 
-const disable = "'DISABLE'";
-const enableAgain = "CASE tgenabled WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE' END";
-
 /** Objects made of rows: materialised views, and the positions of sequences. */
 const derivedData = `SELECT format(CASE relkind WHEN 'm' THEN 'REFRESH MATERIALIZED VIEW %I.%I WITH NO DATA'
-  ELSE 'ALTER SEQUENCE %I.%I RESTART' END, nspname, relname) FROM ${relations} WHERE relkind IN ('m', 'S')`;
+  ELSE 'ALTER SEQUENCE %I.%I RESTART' END, nspname, relname) FROM ${clientRelations} WHERE relkind IN ('m', 'S')`;
 
 /** Not all in one transaction, which locks each. */
 const unlinkSome = "SELECT lo_unlink(oid) FROM (SELECT oid FROM pg_largeobject_metadata LIMIT 1000) batch";

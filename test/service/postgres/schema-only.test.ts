@@ -24,7 +24,7 @@ function answer({ sql, database }: Statement): string[][] | undefined {
   if (sql.includes("pg_prepared_xacts")) return [["ROLLBACK PREPARED 'left'"]];
   if (sql.startsWith("SELECT format('GRANT %I TO")) return [['GRANT "app" TO copier']];
   if (sql.startsWith("SELECT format('ALTER TABLE ONLY"))
-    return [[`ALTER TABLE word ${sql.includes("'DISABLE'") ? "DISABLE" : "ENABLE ALWAYS"} TRIGGER t`]];
+    return [[`ALTER TABLE word ${sql.includes("'ENABLE ALWAYS'") ? "ENABLE ALWAYS" : "DISABLE"} TRIGGER t`]];
   if (sql.startsWith("SELECT format(CASE relkind WHEN 'r'")) return [["ONLY public.word"], ["public.parts"]];
   if (sql.startsWith("SELECT format(CASE relkind WHEN 'm'")) return [["ALTER SEQUENCE public.next RESTART"]];
   if (!sql.startsWith("SELECT lo_unlink")) return undefined;

@@ -54,16 +54,8 @@ export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<stri
 }
 
 function objectOf(rank: number, row: TextRow): SchemaObject {
-  const [id, type, schema, name, owner, statements] = row.map((column) => column ?? "");
-  return {
-    rank,
-    id: id ?? "",
-    type: type ?? "",
-    schema: schema ?? "",
-    name: name ?? "",
-    owner: owner ?? "",
-    statements: statements ?? "",
-  };
+  const [id = "", type = "", schema = "", name = "", owner = "", statements = ""] = row.map((column) => column ?? "");
+  return { rank, id, type, schema, name, owner, statements };
 }
 
 /** By kind and name, but what another needs before it. */

@@ -18,6 +18,18 @@ export function notOfExtension(catalogue: string, oid: string): string {
     AND e.classid = '${catalogue}'::regclass)`;
 }
 
+/** Relations with their schemas and owners. */
+export const relations =
+  "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner";
+
+/** Leaves the relations of clients. */
+export const ownRelations = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
+
+/** A trigger's change to the state in which a column says that it is. */
+export function enabled(column: string): string {
+  return `CASE ${column} WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE' END`;
+}
+
 /** The object's identity, as dependencies name it. */
 export function identity(catalogue: string, oid: string): string {
   return `'${catalogue}/' || ${oid}::text`;

@@ -1,4 +1,4 @@
-import { identity, type Kind, notOfExtension } from "./kind.ts";
+import { enabled, identity, type Kind, notOfExtension } from "./kind.ts";
 
 const publications = `pg_publication p JOIN pg_roles r ON r.oid = pubowner`;
 
@@ -40,7 +40,7 @@ export const publicationsAndEvents: readonly Kind[] = [
         (SELECT format(E'\\n         WHEN TAG IN (%s)', string_agg(quote_literal(tag), ', ' ORDER BY place))
           FROM unnest(evttags) WITH ORDINALITY g(tag, place) HAVING count(*) > 0), evtfoid::regproc)
       || CASE evtenabled WHEN 'O' THEN '' ELSE format(E'\\n\\nALTER EVENT TRIGGER %I %s;', evtname,
-          CASE evtenabled WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END) END
+          ${enabled("evtenabled")}) END
       || format(E'\\n\\n\\nALTER EVENT TRIGGER %I OWNER TO %I;', evtname, rolname)
       FROM pg_event_trigger v JOIN pg_roles r ON r.oid = evtowner WHERE ${notOfExtension("pg_event_trigger", "v.oid")}`,
   },

@@ -1,7 +1,5 @@
-import { collated, identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+import { collated, identity, type Kind, ownRelations, relations } from "./kind.ts";
 
-const relations = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner`;
-const ownRelations = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
 const ownerOf = (word: string) => `format(E'\\n\\n\\nALTER ${word} %I.%I OWNER TO %I;', nspname, relname, rolname)`;
 const options = `(SELECT format(E'\\nWITH (%s)', string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)),
   ', ')) FROM unnest(c.reloptions) o HAVING count(*) > 0)`;

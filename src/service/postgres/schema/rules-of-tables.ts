@@ -1,7 +1,4 @@
-import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
-
-const tables = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner`;
-const ownTables = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
+import { enabled, identity, type Kind, ownRelations, ownSchemas, relations } from "./kind.ts";
 
 /** Settings of a table that name an index: the order of rows on the disk, and their identity in replication. */
 function usesOfIndex(index: string, isOwn: string): string {
@@ -18,7 +15,7 @@ function constraints(rank: number, type: string, which: string): Kind {
     query: `SELECT ${identity("pg_constraint", "k.oid")}, '${type}', nspname, relname || ' ' || conname, rolname,
       format(E'ALTER TABLE %s%I.%I\\n    ADD CONSTRAINT %I %s;', CASE WHEN contype = 'c' OR relkind = 'p' AND contype = 'f' THEN '' ELSE 'ONLY ' END,
         nspname, relname, conname, pg_get_constraintdef(k.oid)) || ${usesOfIndex("conindid", "contype IN ('p', 'u', 'x')")}
-      FROM pg_constraint k JOIN ${tables} ON c.oid = conrelid WHERE ${which} AND ${ownTables}`,
+      FROM pg_constraint k JOIN ${relations} ON c.oid = conrelid WHERE ${which} AND ${ownRelations}`,
   };
 }
 
@@ -30,15 +27,15 @@ export const rulesOfTables: readonly Kind[] = [
     rank: 21,
     query: `SELECT ${identity("pg_class", "i.oid")}, 'INDEX', nspname, i.relname, rolname, pg_get_indexdef(i.oid) || ';'
         || ${usesOfIndex("i.oid", "true")}
-      FROM pg_index x JOIN pg_class i ON i.oid = indexrelid JOIN ${tables} ON c.oid = indrelid
-      WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownTables}`,
+      FROM pg_index x JOIN pg_class i ON i.oid = indexrelid JOIN ${relations} ON c.oid = indrelid
+      WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownRelations}`,
   },
   {
     rank: 22,
     query: `SELECT 'attached/' || i.oid, 'INDEX ATTACH', nspname, i.relname, rolname,
       format('ALTER INDEX %s ATTACH PARTITION %I.%I;', inhparent::regclass, nspname, i.relname)
       FROM pg_inherits JOIN pg_class i ON i.oid = inhrelid AND i.relkind IN ('i', 'I') JOIN pg_index ON indexrelid = i.oid
-      JOIN ${tables} ON c.oid = indrelid WHERE ${ownTables}`,
+      JOIN ${relations} ON c.oid = indrelid WHERE ${ownRelations}`,
   },
   {
     rank: 23,
@@ -49,14 +46,14 @@ export const rulesOfTables: readonly Kind[] = [
   {
     rank: 24,
     query: `SELECT ${identity("pg_rewrite", "w.oid")}, 'RULE', nspname, relname || ' ' || rulename, rolname, pg_get_ruledef(w.oid)
-      FROM pg_rewrite w JOIN ${tables} ON c.oid = ev_class WHERE rulename <> '_RETURN' AND ${ownTables}`,
+      FROM pg_rewrite w JOIN ${relations} ON c.oid = ev_class WHERE rulename <> '_RETURN' AND ${ownRelations}`,
   },
   {
     rank: 25,
     query: `SELECT ${identity("pg_trigger", "t.oid")}, 'TRIGGER', nspname, relname || ' ' || tgname, rolname,
       pg_get_triggerdef(t.oid) || ';' || CASE tgenabled WHEN 'O' THEN '' ELSE format(E'\\n\\nALTER TABLE %I.%I %s TRIGGER %I;', nspname,
-        relname, CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, tgname) END
-      FROM pg_trigger t JOIN ${tables} ON c.oid = tgrelid WHERE NOT tgisinternal AND tgparentid = 0 AND ${ownTables}`,
+        relname, ${enabled("tgenabled")}, tgname) END
+      FROM pg_trigger t JOIN ${relations} ON c.oid = tgrelid WHERE NOT tgisinternal AND tgparentid = 0 AND ${ownRelations}`,
   },
   constraints(26, "FK CONSTRAINT", "contype = 'f' AND conparentid = 0"),
   {
@@ -64,7 +61,7 @@ export const rulesOfTables: readonly Kind[] = [
     query: `SELECT 'security/' || c.oid, 'ROW SECURITY', nspname, relname, rolname, concat_ws(E'\\n\\n',
         CASE WHEN relrowsecurity THEN format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY;', nspname, relname) END,
         CASE WHEN relforcerowsecurity THEN format('ALTER TABLE ONLY %I.%I FORCE ROW LEVEL SECURITY;', nspname, relname) END)
-      FROM ${tables} WHERE (relrowsecurity OR relforcerowsecurity) AND ${ownTables}`,
+      FROM ${relations} WHERE (relrowsecurity OR relforcerowsecurity) AND ${ownRelations}`,
   },
   {
     rank: 27,
@@ -74,6 +71,6 @@ export const rulesOfTables: readonly Kind[] = [
         CASE polcmd WHEN 'r' THEN ' FOR SELECT' WHEN 'a' THEN ' FOR INSERT' WHEN 'w' THEN ' FOR UPDATE' WHEN 'd' THEN ' FOR DELETE' END,
         (SELECT ' TO ' || string_agg(quote_ident(m.rolname), ', ' ORDER BY m.rolname) FROM pg_roles m WHERE m.oid = ANY (polroles)),
         NULLIF(format(' USING (%s)', pg_get_expr(polqual, polrelid)), ' USING ()'), NULLIF(format(' WITH CHECK (%s)', pg_get_expr(polwithcheck, polrelid)), ' WITH CHECK ()'))
-      FROM pg_policy p JOIN ${tables} ON c.oid = polrelid WHERE ${ownTables}`,
+      FROM pg_policy p JOIN ${relations} ON c.oid = polrelid WHERE ${ownRelations}`,
   },
 ];
