@@ -26,6 +26,17 @@ export class StoreFull extends Refusal {
   }
 }
 
+/** Makes a change; answers false where the disk is full, and nothing is changed then. */
+export function unlessFull(change: () => void): boolean {
+  try {
+    change();
+    return true;
+  } catch (error) {
+    if (error instanceof StoreFull) return false;
+    throw error;
+  }
+}
+
 export const refusals = {
   unauthorized: () =>
     new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),

@@ -10,7 +10,7 @@ import { authorityPath, certificateBy, servedNames } from "./postgres/certificat
 import { PostgresUnusable } from "./postgres/failure.ts";
 import { Postgres } from "./postgres/postgres.ts";
 import type { Processes } from "./postgres/processes.ts";
-import { defaultPort } from "./projects/roles.ts";
+import { bracketed, defaultPort } from "./projects/roles.ts";
 import { refusals, StoreFull } from "./refusal.ts";
 import { type RulesName, rules } from "./rules.ts";
 import type { Seed } from "./seed/document.ts";
@@ -270,10 +270,6 @@ class CannotAnnounce extends Error {
 
 /** Errors that end the process with a message instead of a stack. */
 const foreseen = [StoreUnusable, BadSeed, CannotListen, CannotAnnounce, PostgresUnusable] as const;
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
-}
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -25,7 +25,7 @@ import { apiRoutes, unservedRoutes } from "./http/routes.ts";
 import type { TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
-import { Refusal, refusals, StoreFull } from "./refusal.ts";
+import { Refusal, refusals, StoreFull, unlessFull } from "./refusal.ts";
 import type { Store } from "./store/store.ts";
 import { mostWaits, Unanswered } from "./unanswered.ts";
 
@@ -152,11 +152,7 @@ export class Service {
 
   /** A full disk delays what is due, and leaves reads possible. */
   #settleFirst(now: number): void {
-    try {
-      this.settle(now);
-    } catch (error) {
-      if (!(error instanceof StoreFull)) throw error;
-    }
+    unlessFull(() => this.settle(now));
   }
 
   /** Time of the next timer, in milliseconds since the epoch; `undefined` if there is none. */

@@ -1,6 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import { isSameOwner } from "../projects/owner.ts";
-import { Refusal, refusals, StoreFull } from "../refusal.ts";
+import { Refusal, refusals, unlessFull } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
@@ -50,11 +50,7 @@ function callerWith({ id, scope }: ApiKey): Caller {
 
 /** Reads are answered also where the disk has no room for the note. */
 function noteUse({ store }: ServiceContext, key: ApiKey, at: number, remote: string): void {
-  try {
-    store.keys.used(key, at, remote);
-  } catch (error) {
-    if (!(error instanceof StoreFull)) throw error;
-  }
+  unlessFull(() => store.keys.used(key, at, remote));
 }
 
 /** A project-scoped key ends when its project leaves the organization; other keys are valid until revoked. */

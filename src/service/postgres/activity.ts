@@ -1,7 +1,7 @@
 import { schedule } from "../computes/chain.ts";
 import { inactivityEnd } from "../computes/due-events.ts";
 import type { ServiceContext } from "../context.ts";
-import { StoreFull } from "../refusal.ts";
+import { unlessFull } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { superuser } from "./config.ts";
 import type { DrivenService } from "./driven-service.ts";
@@ -99,18 +99,14 @@ export class ActivityWatch {
       return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= askedAt);
     });
     if (changed.length === 0) return this.#wait();
-    try {
-      this.#service.change((context, at) => {
-        for (const endpoint of changed) {
-          this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
-          if (this.#due(endpoint) > askedAt) continue;
-          schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
-        }
-      });
-    } catch (error) {
-      if (!(error instanceof StoreFull)) throw error;
-      this.#wait();
-    }
+    const note = (context: ServiceContext, at: number) => {
+      for (const endpoint of changed) {
+        this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
+        if (this.#due(endpoint) > askedAt) continue;
+        schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+      }
+    };
+    if (!unlessFull(() => this.#service.change(note))) this.#wait();
   }
 
   /** Last activity of a compute's clients, by the service's clock; `undefined` where its server does not say. */

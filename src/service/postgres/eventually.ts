@@ -1,5 +1,5 @@
 import { elapsed } from "../clock.ts";
-import { StoreFull } from "../refusal.ts";
+import { unlessFull } from "../refusal.ts";
 import type { DrivenService } from "./driven-service.ts";
 
 /** Wait before a change is tried again, in milliseconds. */
@@ -12,12 +12,7 @@ export async function eventually(
   closed: () => boolean,
 ): Promise<void> {
   while (!closed()) {
-    try {
-      service.change(act);
-      return;
-    } catch (error) {
-      if (!(error instanceof StoreFull)) throw error;
-    }
+    if (unlessFull(() => service.change(act))) return;
     await elapsed(service.context.clock, retryMs);
   }
 }

@@ -3,7 +3,7 @@ import { wake } from "../computes/connect.ts";
 import { suspendDue } from "../computes/due-events.ts";
 import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
-import { StoreFull } from "../refusal.ts";
+import { StoreFull, unlessFull } from "../refusal.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
 import { ServerFailed } from "./failure.ts";
@@ -114,14 +114,11 @@ export class Gate {
     const open = this.#sessions.count(endpointId, false);
     const sizeOf = (connections: number) => endpoint && sizeWith(options.rules, endpoint, connections);
     if (!endpoint || sizeOf(open) === sizeOf(open + change)) return;
-    try {
-      this.#service.change((context, at) => {
-        meter(context, endpoint, at);
-        context.store.endpoints.update(endpoint);
-      });
-    } catch (error) {
-      if (!(error instanceof StoreFull)) throw error;
-    }
+    const note = (context: ServiceContext, at: number) => {
+      meter(context, endpoint, at);
+      context.store.endpoints.update(endpoint);
+    };
+    unlessFull(() => this.#service.change(note));
   }
 
   /** On a full disk a compute that runs goes on, and no other one starts. */

@@ -30,7 +30,8 @@ export function connectionUri(
   return `${login}@${host}${port}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
-function bracketed(host: string): string {
+/** A host as URIs have it. */
+export function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
