@@ -2,7 +2,6 @@ import { z } from "zod";
 import { BadFlag, flag, newCommand, parsed, whole } from "../command-line.ts";
 import { isLoopbackHost } from "./http/loopback.ts";
 import { rulesNames } from "./rules.ts";
-import type { RunOptions } from "./run.ts";
 
 /** `compute-operator service`. */
 export const serviceSyntax = newCommand(
@@ -106,7 +105,10 @@ const values = {
   strictSpec: z.boolean(),
 };
 
-/** The settings of a run of the service. Throws `BadFlag`. */
+/** The settings of a run of the service. */
+export type RunOptions = z.infer<z.ZodObject<typeof values>>;
+
+/** Reads them. Throws `BadFlag`. */
 export function parseServiceFlags(args: readonly string[]): RunOptions {
   const options = parsed(serviceSyntax, args, values);
   if (options.testControls && !isLoopbackHost(options.host)) {

@@ -3,16 +3,16 @@ import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import type { ServiceContext } from "./context.ts";
 import { ErrorLog } from "./error-log.ts";
 import { messageOf } from "./error-message.ts";
+import type { RunOptions } from "./flags.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
-import type { ServiceOptions } from "./options.ts";
 import { authorityPath, certificateBy, servedNames } from "./postgres/certificates.ts";
 import { PostgresUnusable } from "./postgres/failure.ts";
 import { Postgres } from "./postgres/postgres.ts";
 import type { Processes } from "./postgres/processes.ts";
 import { bracketed, defaultPort } from "./projects/roles.ts";
 import { refusals, StoreFull } from "./refusal.ts";
-import { type RulesName, rules } from "./rules.ts";
+import { rules } from "./rules.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { firstSeed } from "./seed/first.ts";
@@ -20,35 +20,6 @@ import { applySeed, BadSeed } from "./seed/seed.ts";
 import { apiRoot, createService, type Service } from "./service.ts";
 import { StoreUnusable } from "./store/database.ts";
 import { Store } from "./store/store.ts";
-
-/** Settings of the service as a process. */
-export interface RunOptions
-  extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults" | "projectLock" | "branchRecovery"> {
-  /** The name of the rules. */
-  rules: RulesName;
-  /** True if requests are limited as the public service limits them. */
-  rateLimits: boolean;
-  /** True if `POST /_reset` and `POST /_clock/advance` exist. */
-  testControls: boolean;
-  /** A file that holds the base URL while the service is ready, where one is wanted. */
-  readyFile?: string | undefined;
-  host: string;
-  port: number;
-  /** The SQLite file, or `:memory:`. */
-  data: string;
-  /** The seed file, where there is one. */
-  seed?: string | undefined;
-  /** True if real servers run behind the computes; the flags about them follow. */
-  postgres: boolean;
-  postgresPort: number;
-  postgresBin?: string | undefined;
-  postgresUser?: string | undefined;
-  postgresAdvertise?: string | undefined;
-  domain?: string | undefined;
-  /** True if the API is served on `https://api.<domain>` and nowhere else. */
-  apiTls: boolean;
-  temporaryDiskScale: number;
-}
 
 /** The parts of the process that a running service uses. */
 export interface RunPorts {
@@ -80,7 +51,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     const served = postgres?.served ?? (await ownCertificate(options, ports));
     const address = { ...options, tls: options.apiTls ? served?.certificate : undefined };
     listening = await listen(service, address, postgres?.driverAccess).catch((error: unknown) => {
-      throw new CannotListen(options, error);
+      throw new CannotRun(`listen on ${options.host}, port ${options.port}`, error, "others with --host and --port");
     });
     const firstKey = beginning.seedAtStart(service);
     if (postgres) await postgres.begin(service);
@@ -214,7 +185,7 @@ function announce(file: string, text: string): void {
     writeFileSync(`${file}.tmp`, text);
     renameSync(`${file}.tmp`, file);
   } catch (error) {
-    throw new CannotAnnounce(file, error);
+    throw new CannotRun(`write the file ${file}`, error, "another with --ready-file");
   }
 }
 
@@ -250,26 +221,17 @@ function keepTime(service: Service): () => void {
   };
 }
 
-class CannotListen extends Error {
-  override name = "CannotListen";
+/** The system refuses what the service needs; `instead` tells what to choose. */
+class CannotRun extends Error {
+  override name = "CannotRun";
 
-  constructor({ host, port }: RunOptions, cause: unknown) {
-    super(`cannot listen on ${host}, port ${port}: ${messageOf(cause)}. Choose others with --host and --port.`, {
-      cause,
-    });
-  }
-}
-
-class CannotAnnounce extends Error {
-  override name = "CannotAnnounce";
-
-  constructor(file: string, cause: unknown) {
-    super(`cannot write the file ${file}: ${messageOf(cause)}. Choose another with --ready-file.`, { cause });
+  constructor(what: string, cause: unknown, instead: string) {
+    super(`cannot ${what}: ${messageOf(cause)}. Choose ${instead}.`, { cause });
   }
 }
 
 /** Errors that end the process with a message instead of a stack. */
-const foreseen = [StoreUnusable, BadSeed, CannotListen, CannotAnnounce, PostgresUnusable] as const;
+const foreseen = [StoreUnusable, BadSeed, CannotRun, PostgresUnusable] as const;
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
