@@ -95,3 +95,8 @@ export const Seed = record({
 export type Seed = z.infer<typeof Seed>;
 export type SeedProject = z.infer<typeof SeedProject>;
 export type SeedEndpoint = z.infer<typeof SeedEndpoint>;
+
+/** The default branch of a project, from which its others take over roles and databases. */
+export function firstBranch({ branches }: SeedProject): SeedProject["branches"][number] | undefined {
+  return branches.find((branch) => branch.default === true) ?? branches[0];
+}

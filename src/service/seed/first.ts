@@ -1,6 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
-import type { Seed } from "./document.ts";
+import { Seed } from "./document.ts";
 
 /**
  * The content of a service without a seed: one account on a paid plan, one project with the branch `main` and its
@@ -13,11 +13,11 @@ export function firstSeed({ ids, options }: ServiceContext): { seed: Seed; secre
   const project = ids.name();
   const branch = `br-${ids.name()}`;
   const apiKeys = [{ name: "first", key: secret }];
-  const members = [{ account: owner, role: "admin" as const }];
+  const members = [{ account: owner, role: "admin" }];
   const organizations = options.rules.listsByOrganization
-    ? [{ id: `org-${ids.name()}`, name: "Owner", plan: "scale" as const, members, apiKeys: [] }]
+    ? [{ id: `org-${ids.name()}`, name: "Owner", plan: "scale", members }]
     : [];
-  const seed: Seed = {
+  const seed = Seed.parse({
     accounts: [{ id: owner, email: "owner@example.com", name: "Owner", plan: "scale", apiKeys }],
     organizations,
     projects: [
@@ -25,12 +25,10 @@ export function firstSeed({ ids, options }: ServiceContext): { seed: Seed; secre
         id: project,
         name: "first-project",
         owner: organizations[0]?.id ?? owner,
-        regionID: "aws-us-east-2",
-        pgVersion: 17,
-        branches: [{ id: branch, name: "main", default: true, protected: false, roles: [], databases: [] }],
+        branches: [{ id: branch, name: "main", default: true }],
         endpoints: [{ id: `ep-${ids.name()}`, branchID: branch, type: "read_write" }],
       },
     ],
-  };
+  });
   return { seed, secret };
 }

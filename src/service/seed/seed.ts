@@ -7,7 +7,7 @@ import { Refusal } from "../refusal.ts";
 import { BranchDetails, ProjectDetails } from "../store/details.ts";
 import type { KeyScope } from "../store/keys.ts";
 import type { Project } from "../store/projects.ts";
-import type { Seed, SeedEndpoint, SeedProject } from "./document.ts";
+import { firstBranch, type Seed, type SeedEndpoint, type SeedProject } from "./document.ts";
 
 /** A seed that cannot be applied; the message names the reason. */
 export class BadSeed extends Error {
@@ -83,11 +83,9 @@ function plantProject(context: ServiceContext, seed: SeedProject, at: number): v
     createdAt: at,
     updatedAt: at,
   });
-  const chosen = seed.branches.findIndex((branch) => branch.default === true);
-  const defaultIndex = Math.max(0, chosen);
+  const first = firstBranch(seed);
   let parentId: string | undefined;
-  const ordered = [seed.branches[defaultIndex], ...seed.branches.filter((_, index) => index !== defaultIndex)];
-  for (const branch of ordered) {
+  for (const branch of [first, ...seed.branches.filter((one) => one !== first)]) {
     if (!branch) continue;
     const branchId = branch.id ?? `br-${context.ids.name()}`;
     if (branches.exists(branchId)) throw new BadSeed(`branch id ${branchId} stands twice`);

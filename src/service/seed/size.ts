@@ -1,4 +1,4 @@
-import type { Seed, SeedProject } from "./document.ts";
+import { firstBranch, type Seed, type SeedProject } from "./document.ts";
 
 /** The most that a seed may make: some seconds of work before the service answers. */
 export const mostMade = 500_000;
@@ -12,9 +12,10 @@ export function sizeOf({ accounts, organizations, projects }: Seed): number {
 }
 
 /** Every other branch begins with the roles and databases of the default one. */
-function sizeOfProject({ branches, endpoints }: SeedProject): number {
+function sizeOfProject(project: SeedProject): number {
+  const { branches, endpoints } = project;
   const own = branches.reduce((sum, { roles, databases }) => sum + roles.length + databases.length, 0);
-  const first = branches.find((branch) => branch.default === true) ?? branches[0];
+  const first = firstBranch(project);
   const copied = (first?.roles.length ?? 0) + (first?.databases.length ?? 0) + 2;
   return 1 + own + branches.length + (branches.length - 1) * copied + (endpoints?.length ?? 1);
 }
