@@ -184,7 +184,7 @@ it("all tests that are named after a source come before quicker ones of its room
   expect(coverage.trialsFor(mutant, 300).map(({ file }) => file)).toEqual([own, own, own]);
 });
 
-it("a table that no test reaches while it runs is tried by the tests that are named after its file", () => {
+it("a table that no test reaches while it runs is tried by the tests that are named after its file or its folder", () => {
   const { mutants } = instrument("src/service/domain/regions.ts", "a();", 1);
   const [mutant] = mutants;
   if (mutant === undefined) throw new Error("the code has no mutant");
@@ -193,6 +193,8 @@ it("a table that no test reaches while it runs is tried by the tests that are na
   const coverage = new Coverage(mutants, files);
   expect([coverage.isReachedAtLoad(mutant), coverage.trialsFor(mutant, 100)]).toEqual([true, []]);
   expect(coverage.trialsForFile(mutant, 100)).toMatchObject([{ file: "test/service/domain/regions.test.ts" }]);
+  const ofFolder = new Coverage(mutants, [of("test/service/domain.test.ts"), of("test/service/domain.other.test.ts")]);
+  expect(ofFolder.trialsForFile(mutant, 100)).toMatchObject([{ file: "test/service/domain.test.ts" }]);
 });
 
 it("npm run mutants refuses flags that it does not know, and lists the mutants of a file", () => {

@@ -112,12 +112,14 @@ export class Coverage {
   }
 
   /**
-   * The tests that reach anything of the mutant's file, and those that are named after it: code that runs while modules
-   * are loaded has no tests of its own, and a table runs no other.
+   * The tests that reach anything of the mutant's file, and those that are named after it or its folder: code that runs
+   * while modules are loaded has no tests of its own, and a table runs no other.
    */
   trialsForFile({ file }: Mutant, patienceMs: number): Trial[] {
     const reaching = this.#byFile.get(file) ?? new Map<string, Trial>();
-    const named = this.#all.filter((trial) => isNamedAfter(file, trial) && !reaching.has(nameOf(trial)));
+    const ofFolder = `${dirname(file).replace(/^src/, "test")}.test.ts`;
+    const isNamed = (trial: Trial) => isNamedAfter(file, trial) || trial.file === ofFolder;
+    const named = this.#all.filter((trial) => isNamed(trial) && !reaching.has(nameOf(trial)));
     return within(patienceMs, this.#ordered(file, [...reaching.values(), ...named]));
   }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { Reply, type Request } from "./messages.ts";
 
@@ -29,6 +30,8 @@ export class WorkerProcess {
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#said = (this.#said + text).slice(-2000);
     });
+    // A program that a changed guardian leaves behind has this pipe too: nobody waits for its end.
+    if (this.#child.stderr instanceof Socket) this.#child.stderr.unref();
     this.#child.on("message", (message) => this.#hear(Reply.parse(message)));
     this.#child.once("exit", () => this.#end("died"));
     this.#ready = this.#nextReply();

@@ -47,7 +47,6 @@ export class Pipelines {
   }
 
   #limit(socket: Socket, line: Line): void {
-    line.stopTimer();
     line.stopTimer = line.waiting.length > 0 ? this.#clock.after(longestWaitMs, () => socket.destroy()) : () => {};
   }
 

@@ -1,10 +1,13 @@
 import { createServer, type ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../../src/service/http/exchange.ts";
 import { LongAnswers } from "../../../src/service/http/long-answers.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
+import { ListeningShop } from "../support/listening.ts";
+import { keys } from "../support/shop.ts";
+import { Wire } from "../support/wire.ts";
 
 /** An answer on its way to a client that takes nothing, and the client's end. */
 async function unread(): Promise<{ outgoing: ServerResponse; leave: () => void }> {
@@ -51,6 +54,24 @@ it("long answers of one caller are made one by one, those of others and short on
   expect(made.at(-1)).toBe("later");
 });
 
+it("a call waits also for a long answer that has waited itself", async () => {
+  const answers = new LongAnswers(new Shares());
+  const { outgoing } = await unread();
+  const made: string[] = [];
+  const make = (name: string) =>
+    void answers.make({ caller: "ana", outgoing, reads: true }, () => {
+      made.push(name);
+      return answerOf(100_000);
+    });
+  make("first");
+  make("second");
+  await nextTurn();
+  make("third");
+  expect(made).toEqual(["first", "second"]);
+  await nextTurn();
+  expect(made).toEqual(["first", "second", "third"]);
+});
+
 it("a long answer that fails keeps none of its caller's waiting", async () => {
   const answers = new LongAnswers(new Shares());
   const { outgoing } = await unread();
@@ -73,6 +94,36 @@ it("long answers that are not taken count in the share of their caller until the
     return made instanceof Refusal ? "refused" : "made";
   };
   expect([await make(), await make(), await make(false), bytes.all]).toEqual(["made", "refused", "made", 200_000]);
+  const short = { caller: "ana", outgoing, reads: true };
+  await nextTurn();
+  expect(await answers.make(short, () => answerOf(65_535))).toEqual(answerOf(65_535));
+  expect(bytes.all).toBe(200_000);
   leave();
   await expect.poll(() => bytes.all).toBe(0);
+  expect(await make()).toBe("made");
+  expect(bytes.all).toBe(0);
+});
+
+it("what a caller holds of long answers counts against its account, or the network of a stranger, and nobody else", async () => {
+  const bytes = new Shares(140_000_000);
+  await using shop = await ListeningShop.start({}, { bytes });
+  vi.spyOn(shop.core, "exchange").mockReturnValue(answerOf(40_000_000));
+  const wires: Wire[] = [];
+  const statusOf = async (key: string | undefined, method = "GET", from = "127.0.0.1") => {
+    const wire = new Wire(shop, from);
+    wires.push(wire);
+    wire.socket.once("data", () => wire.socket.pause());
+    const by = key === undefined ? "" : `Authorization: Bearer ${key}\r\n`;
+    wire.send(`${method} /api/v2/projects HTTP/1.1\r\nHost: localhost\r\n${by}\r\n`);
+    return (await wire.answer()).slice(9, 12);
+  };
+  expect([await statusOf(keys.ana), await statusOf(keys.ana)]).toEqual(["200", "503"]);
+  expect([await statusOf(keys.ana, "DELETE"), await statusOf(keys.bob)]).toEqual(["200", "200"]);
+  expect(await statusOf(undefined)).toBe("503");
+  expect(bytes.all).toBe(80_000_000);
+  for (const { socket } of wires) socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
+  expect([await statusOf(undefined), await statusOf(undefined)]).toEqual(["200", "503"]);
+  expect(await statusOf(undefined, "GET", "127.0.0.2")).toBe("200");
+  for (const { socket } of wires) socket.destroy();
 });

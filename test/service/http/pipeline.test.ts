@@ -101,3 +101,26 @@ it("a client has all the time that it wants for the last of its requests", async
   await clock.advance(600_000);
   expect([begun[1]?.destroyed, clock.pending]).toEqual([false, 0]);
 });
+
+it("a client that is gone has none of its waiting requests begun, and nothing waits for it", async () => {
+  const { clock, begun, socket } = await lined();
+  socket.write(get("/one") + get("/two") + get("/three"));
+  await expect.poll(() => [begun.length, clock.pending]).toEqual([1, 1]);
+  begun[0]?.req.socket.destroy();
+  await expect.poll(() => clock.pending).toBe(0);
+  expect(begun.length).toBe(1);
+});
+
+it("a client that goes between two of its requests has the second not begun", async () => {
+  const { clock, begun, socket } = await lined();
+  socket.write(get("/one") + get("/two") + get("/three"));
+  await expect.poll(() => [begun.length, clock.pending]).toEqual([1, 1]);
+  const [first] = begun;
+  const there = first?.req.socket;
+  const over = new Promise((resolve) => first?.once("close", resolve));
+  first?.end("answered");
+  await over;
+  there?.destroy();
+  await clock.advance(0);
+  expect([begun.length, clock.pending]).toEqual([1, 0]);
+});

@@ -177,7 +177,9 @@ it("all computes of an owner hold one part of the bytes, and those of another th
     computes.push(EndpointAnswer.parse(JSON.parse(text)).endpoint.id);
   };
   make(keys.ana, project, { endpoint: { branch_id: main, type: "read_only" } });
+  make(keys.ana, "shop-two", { endpoint: { branch_id: "br-two", type: "read_only" } });
   make(keys.bob, "bob-own", { endpoint: { branch_id: "br-bob", type: "read_only" } });
+  computes.push("ep-gone", "ep-gone-too");
   await fetch(new URL("/sql", shop.baseURL), { method: "POST" });
-  expect(await held.promise).toEqual([48, 0, 24]);
+  expect(await held.promise).toEqual([48, 0, 0, 24, 12, 6]);
 });

@@ -170,6 +170,36 @@ describe("a compute with clients", () => {
     expect([state(), asked - before]).toEqual(["active", 0]);
   });
 
+  it("a watch that ends while it waits asks no server any more", async () => {
+    await clock.advance(minute + 500);
+    const [before, { pending }] = [asked, clock];
+    watch.close();
+    expect(pending - clock.pending).toBe(1);
+    await clock.advance(10 * minute);
+    expect(asked).toBe(before);
+  });
+
+  it("a server is asked no second question while it has not answered the first, and again after that", async () => {
+    const answer = Promise.withResolvers<void>();
+    held = answer.promise;
+    await clock.advance(minute);
+    const before = asked;
+    shop.core.change(() => {});
+    await clock.advance(minute);
+    expect(asked).toBe(before);
+    answer.resolve();
+    await clock.advance(20_000);
+    expect(asked).toBeGreaterThan(before);
+  });
+
+  it("a server is asked every ten seconds while nothing is due", async () => {
+    said = () => clock.now();
+    await clock.advance(1000);
+    const before = asked;
+    await clock.advance(minute);
+    expect(asked - before).toBe(6);
+  });
+
   it("a compute is suspended as soon as the store takes that, where its disk was full", async () => {
     const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
       throw new StoreFull(new Error("the disk is full"));

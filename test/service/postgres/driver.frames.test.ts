@@ -40,6 +40,23 @@ it("any number of frames with content may come in one chunk, and are passed on a
   expect(pieces).toEqual([5000]);
 });
 
+it("a text in frames of one byte each, under masks of their own, arrives in order however its chunks are cut", () => {
+  const text = "Frames of one byte each, masked one by one.";
+  const frames = Buffer.concat(
+    Array.from(Buffer.from(text), (byte, index) => {
+      const mask = [index, 7 * index, 0x80, 0xff].map((part) => part & 0xff);
+      return Buffer.from([0x82, 0x81, ...mask, byte ^ index]);
+    }),
+  );
+  for (const length of [frames.length, 100, 10, 3, 1]) {
+    let received = "";
+    const events = { data: (piece: Buffer) => void (received += String(piece)), ping: () => {}, close: () => {} };
+    const reader = new FrameReader(events);
+    for (let at = 0; at < frames.length; at += length) reader.push(Buffer.from(frames.subarray(at, at + length)));
+    expect(received, `chunks of ${length}`).toBe(text);
+  }
+});
+
 it("content is passed on before what ends the connection in the same chunk", () => {
   const seen: string[] = [];
   const events = { data: (piece: Buffer) => seen.push(String(piece)), ping: () => {}, close: () => seen.push("close") };

@@ -144,3 +144,20 @@ it("the connection of a handshake that is refused is closed with its client, wha
   socket.end("bytes that nobody wants");
   await expect.poll(() => refused.map(({ destroyed }) => destroyed)).toEqual([true]);
 });
+
+it("the connection of a session that has ended is closed with its client, whatever that sends on, or after a while", async () => {
+  const connections: Duplex[] = [];
+  const timeouts = vi.spyOn(Socket.prototype, "setTimeout").mockReturnThis();
+  onTestFinished(() => timeouts.mockRestore());
+  const server = createServer().on("upgrade", (incoming, socket, head) => {
+    connections.push(socket);
+    acceptWebSocket(incoming, socket, head)?.end();
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const { socket } = await raw(typeof address === "object" && address ? address.port : 0);
+  await expect.poll(() => timeouts.mock.calls.map(([ms]) => ms)).toContain(10_000);
+  socket.end(Buffer.alloc(200_000));
+  await expect.poll(() => connections.map(({ destroyed }) => destroyed)).toEqual([true]);
+});

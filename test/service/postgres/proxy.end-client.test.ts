@@ -151,7 +151,15 @@ const ways: readonly [string, () => Promise<Socket>][] = [
 it.each(ways)("the connection of a client %s is closed with it, whatever it sends on", async (_, arrive) => {
   const one = await arrive();
   one.end(terminate);
-  await expect.poll(() => [proxy.clients, logins.all]).toEqual([0, 0]);
+  await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
+});
+
+it("a client that is gone before its end leaves nothing waiting", async () => {
+  const one = await client();
+  one.write(startup);
+  await new Promise((resolve) => one.once("data", resolve));
+  one.destroy();
+  await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
 });
 
 it.each(ways)("the connection of a client %s is closed after a while, where the client stays", async (_, arrive) => {

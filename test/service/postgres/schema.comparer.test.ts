@@ -1,7 +1,9 @@
+import { getEventListeners } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { describe, expect, it, test } from "vitest";
 import { SchemaComparer } from "../../../src/service/postgres/schema/comparer.ts";
 import { mostEdits, patchOf } from "../../../src/service/postgres/schema/patch.ts";
+import { Refusal } from "../../../src/service/refusal.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -25,6 +27,36 @@ describe("the difference of two schemas", () => {
 describe("the comparison of schemas", () => {
   it("a comparison runs in a thread, and gives the patch", async () => {
     expect(await new SchemaComparer(realClock).compare(small, undefined)).toBe(patch);
+  });
+
+  it("schemas that are equal need no thread, however many comparisons wait", async () => {
+    const clock = new VirtualClock();
+    const comparer = new SchemaComparer(clock);
+    const gone = new AbortController();
+    const waiting = Array.from({ length: 8 }, () => comparer.compare(different, gone.signal));
+    expect(await comparer.compare({ ...small, after: small.before }, undefined)).toBe("");
+    gone.abort();
+    await Promise.allSettled(waiting);
+  });
+
+  it.each([
+    ["before", { ...small, before: 1 }],
+    ["after", { ...small, after: null }],
+    ["name", { ...small, name: 1 }],
+  ])("a mistake in the thread is the caller's error, and no difference: no text for %s", async (_, comparison) => {
+    const clock = new VirtualClock();
+    const comparer = new SchemaComparer(clock);
+    await expect(comparer.compare(JSON.parse(JSON.stringify(comparison)), undefined)).rejects.not.toBeInstanceOf(
+      Refusal,
+    );
+    expect(clock.pending).toBe(0);
+    expect(await comparer.compare(small, undefined)).toBe(patch);
+  });
+
+  it("a comparison that has ended leaves nothing on its caller's signal", async () => {
+    const gone = new AbortController();
+    expect(await new SchemaComparer(realClock).compare(small, gone.signal)).toBe(patch);
+    expect(getEventListeners(gone.signal, "abort")).toEqual([]);
   });
 
   it("a comparison of 30,000 different lines is refused, and the loop is held no longer than by any other call", async () => {

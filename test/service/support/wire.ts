@@ -8,9 +8,9 @@ export class Wire {
   received = "";
   readonly ended: Promise<unknown>;
 
-  constructor(shop: ListeningShop) {
+  constructor(shop: ListeningShop, localAddress?: string) {
     const { hostname, port } = new URL(shop.baseURL);
-    this.socket = connect(Number(port), hostname);
+    this.socket = connect({ port: Number(port), host: hostname, ...(localAddress !== undefined && { localAddress }) });
     this.socket.on("data", (data) => {
       this.received += data.toString("utf8");
     });

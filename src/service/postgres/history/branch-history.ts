@@ -82,7 +82,7 @@ export class BranchHistory {
     const ready = (await readdir(statuses).catch(() => [])).filter((name) => name.endsWith(".ready"));
     if (ready.length === 0) return 0;
     await this.#make();
-    for (const status of ready.toSorted()) {
+    for (const status of ready) {
       const name = status.slice(0, -".ready".length);
       if (isSegment(name) || isTimelineHistory(name)) await this.#take(join(log, name), name);
     }

@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type BranchHistory, linked, stoppedBase } from "../../../src/service/postgres/history/branch-history.ts";
+import { Histories } from "../../../src/service/postgres/history/histories.ts";
+import { placeAt } from "../../../src/service/postgres/history/segments.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+
+const me = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+/** Only root gives files to another user. */
+const owner = me.uid === 0 ? { uid: 65_534, gid: 65_533 } : me;
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let root: string;
+let data: string;
+let histories: Histories;
+let history: BranchHistory;
+beforeEach(() => {
+  directory = temporaryDirectory("branch-history");
+  root = join(directory.path, "history");
+  data = join(directory.path, "br-a.1");
+  mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
+  mkdirSync(root);
+  histories = new Histories(root, owner);
+  history = histories.of(data);
+});
+afterEach(() => directory.remove());
+
+/** The name of a segment by its number. */
+const segment = (number: number) => `00000001${placeAt(BigInt(number) << 20n)}`;
+const timeline = "00000002.history";
+
+/** A server has files of its log, and marks those as complete that it needs no more. */
+function log(names: readonly string[], complete = names): void {
+  for (const name of names) writeFileSync(join(data, "pg_wal", name), `of the server: ${name}`);
+  for (const name of complete) writeFileSync(join(data, "pg_wal", "archive_status", `${name}.ready`), "");
+}
+
+function addBase(at: number, number: number): Promise<void> {
+  return history.addBase((to) => {
+    mkdirSync(to);
+    writeFileSync(join(to, "rows"), `rows at ${at}`);
+    return Promise.resolve({ at, position: BigInt(number) << 20n, place: segment(number).slice(8), bytes: 7 });
+  });
+}
+
+const inLog = (name = "br-a.1") => readdirSync(join(root, name, "wal")).toSorted();
+
+describe("the bases of a history", () => {
+  it("bases are given oldest first, however many digits their times have, and what is no base is passed over", async () => {
+    for (const at of [10_000, 9, 500, 70, 1000]) await addBase(at, 1);
+    mkdirSync(join(root, "br-a.1", "bases", "making"));
+    expect((await history.bases()).map(({ at }) => at)).toEqual([9, 70, 500, 1000, 10_000]);
+    expect(histories.state(data)).toMatchObject({ since: 9, position: 1n << 20n, bytes: 35 });
+  });
+
+  it("a base whose making was broken off is made again, and nothing is left of the first try", async () => {
+    const making = join(root, "br-a.1", "bases", "making");
+    mkdirSync(join(making, "global"), { recursive: true });
+    writeFileSync(join(making, "global", "half"), "");
+    await addBase(1000, 1);
+    const [base] = await history.bases();
+    expect(readdirSync(base?.directory ?? "")).toEqual(["rows"]);
+    expect(readdirSync(join(root, "br-a.1", "bases"))).toHaveLength(1);
+  });
+
+  it("a base of data that does not run begins at its last checkpoint", async () => {
+    const control = Buffer.alloc(40);
+    control.writeBigUInt64LE(5n << 20n, 32);
+    mkdirSync(join(data, "global"));
+    writeFileSync(join(data, "global", "pg_control"), control);
+    const made = await stoppedBase(data, 77, (to) => Promise.resolve(to.length))("four");
+    expect(made).toEqual({ at: 77, position: 5n << 20n, place: segment(5).slice(8), bytes: 4 });
+  });
+
+  it("files that never change are shared with a base, which then takes no room", async () => {
+    writeFileSync(join(data, "rows"), "all");
+    const copy = join(directory.path, "copy");
+    expect(await linked(data, copy, undefined)).toBe(0);
+    expect(statSync(join(copy, "rows")).ino).toBe(statSync(join(data, "rows")).ino);
+  });
+});
+
+describe("the log of a history", () => {
+  it("nothing is made for a server that has completed nothing", async () => {
+    log([segment(1)], []);
+    expect([await history.archive(data), existsSync(join(root, "br-a.1"))]).toEqual([0, false]);
+  });
+
+  it("the log of a recovery is what was taken from a place on, and over it what the server still has", async () => {
+    log([segment(1), segment(2), segment(3), timeline]);
+    await history.archive(data);
+    for (const name of [segment(1), segment(2), timeline]) writeFileSync(join(data, "pg_wal", name), "written over");
+    log([segment(4)], []);
+    writeFileSync(join(root, "br-a.1", "wal", segment(3)), "an older one");
+    const to = join(directory.path, "recovery");
+    mkdirSync(to);
+    await history.restoreLog(segment(2).slice(8), data, to);
+    const found = readdirSync(to).toSorted();
+    expect(found).toEqual([segment(2), segment(3), segment(4), timeline]);
+    expect(found.map((name) => readFileSync(join(to, name), "utf8"))).toEqual([
+      "written over",
+      `of the server: ${segment(3)}`,
+      `of the server: ${segment(4)}`,
+      "written over",
+    ]);
+    expect(found.map((name) => statSync(join(to, name)).uid)).toEqual(found.map(() => owner.uid));
+    const gone = join(directory.path, "gone");
+    const kept = join(directory.path, "kept");
+    mkdirSync(kept);
+    await history.restoreLog(segment(2).slice(8), gone, kept);
+    expect(readFileSync(join(kept, segment(2)), "utf8")).toBe(`of the server: ${segment(2)}`);
+    expect(readdirSync(kept).toSorted()).toEqual([segment(2), segment(3), timeline]);
+  });
+
+  it("segments are counted from the newest base on, and a timeline's history is none", async () => {
+    log([1, 2, 3, 4].map(segment).concat(timeline));
+    await history.archive(data);
+    expect(await history.segmentsSinceBase()).toBe(4);
+    await addBase(1000, 1);
+    await addBase(2000, 3);
+    expect(await history.segmentsSinceBase()).toBe(2);
+    expect(await histories.of("br-none.1").segmentsSinceBase()).toBe(0);
+  });
+});
+
+describe("the files of a history", () => {
+  it("the files are the servers' user's, and their directories that user's alone", async () => {
+    log([segment(1)]);
+    await history.archive(data);
+    const own = join(root, "br-a.1");
+    for (const name of ["", "bases", "wal"]) {
+      const { uid, gid, mode } = statSync(join(own, name));
+      expect([name, uid, gid, mode & 0o777]).toEqual([name, owner.uid, owner.gid, 0o700]);
+    }
+    expect(statSync(join(own, "wal", segment(1))).uid).toBe(owner.uid);
+  });
+
+  it("a history that inherits nothing is there, with its directories", async () => {
+    await histories.of("br-b.1").inherit(histories.of("br-none.1"), { at: 1000, place: undefined });
+    expect(inLog("br-b.1")).toEqual([]);
+  });
+
+  it("a history that is not there is removed without an error", async () => {
+    await histories.remove("br-none.1");
+    expect(await histories.names()).toEqual([]);
+  });
+
+  it("there is one history for data, in whose turn its segments are taken", () => {
+    expect(histories.of(data)).toBe(history);
+  });
+});
