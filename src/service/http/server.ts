@@ -15,7 +15,7 @@ import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
 import { type Holding, networkOf, Shares } from "./shares.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
-import { takeIn } from "./take-in.ts";
+import { closeWith, listenOn, takeIn } from "./take-in.ts";
 import { urlOf } from "./target.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
@@ -108,20 +108,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  const bound = server.address();
-  return {
-    port: typeof bound === "object" && bound ? bound.port : port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        // WebSockets too, which the server has handed over: it would wait for their clients.
-        for (const socket of open) socket.destroy();
-      }),
-  };
+  // WebSockets are closed too, which the server has handed over: it would wait for their clients.
+  return { port: await listenOn(server, port, host), close: () => closeWith(server, open) };
 }
 
 /** Hands a request to the service's core and sends the answer, or loses it where a fault says so. */

@@ -1,8 +1,28 @@
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { type Holding, networkOf, type Shares } from "./shares.ts";
 
 /** Time without a word after which the system asks whether the other end is still there, in milliseconds. */
 const silenceMs = 60_000;
+
+/** Answers the port in use: the one asked for, or with 0 any free one. Rejects with the system's error. */
+export function listenOn(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      const bound = server.address();
+      resolve(typeof bound === "object" && bound ? bound.port : port);
+    });
+  });
+}
+
+/** Takes no more connections, ends those that are open, and resolves when all are gone. */
+export function closeWith(server: Server, open: Iterable<Duplex>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    for (const one of open) one.destroy();
+  });
+}
 
 /**
  * Takes a connection in, as one of its network's until it ends; closes it, and answers nothing, where the network has

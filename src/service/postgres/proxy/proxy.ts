@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import { limited, type ServiceClock } from "../../clock.ts";
 import { mostConnections } from "../../http/most-connections.ts";
 import { Shares } from "../../http/shares.ts";
-import { takeIn } from "../../http/take-in.ts";
+import { closeWith, listenOn, takeIn } from "../../http/take-in.ts";
 import { sha256 } from "../scram.ts";
 import type { Admission } from "./admission.ts";
 import type { Certificate } from "./certificate.ts";
@@ -75,21 +75,12 @@ export class Proxy {
 
   /** Resolves with the port. */
   listen(port: number, host: string): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        const address = this.#server.address();
-        resolve(typeof address === "object" && address ? address.port : port);
-      });
-    });
+    return listenOn(this.#server, port, host);
   }
 
   /** Takes no more clients, and resolves when those there were are gone. */
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      for (const client of this.#clients) client.destroy();
-    });
+    return closeWith(this.#server, this.#clients);
   }
 
   async #serve(raw: Duplex, { webSocket, onLogin }: Channel): Promise<void> {
