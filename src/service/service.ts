@@ -86,7 +86,8 @@ export class Service {
   call(call: ServiceCall, waits = 0): ServiceReply {
     const at = this.context.clock.now();
     try {
-      this.#settleFirst(at);
+      // A full disk delays what is due, and leaves reads possible.
+      unlessFull(() => this.settle(at));
       return this.#dated(this.#dispatch(call, at, waits === 0));
     } catch (error) {
       if (!(error instanceof Unanswered)) return this.#dated(this.#refuse(call, error));
@@ -148,11 +149,6 @@ export class Service {
     const due = this.nextDue();
     if (due === undefined || due > now) return;
     this.change((context) => settle(context, now));
-  }
-
-  /** A full disk delays what is due, and leaves reads possible. */
-  #settleFirst(now: number): void {
-    unlessFull(() => this.settle(now));
   }
 
   /** Time of the next timer, in milliseconds since the epoch; `undefined` if there is none. */

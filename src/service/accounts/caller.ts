@@ -24,7 +24,8 @@ export function authenticate(
 ): Caller {
   const key = validKey(context.store, authorization);
   if (!key) throw refusals.unauthorized();
-  noteUse(context, key, at, remote);
+  // Reads are answered also where the disk has no room for the note.
+  unlessFull(() => context.store.keys.used(key, at, remote));
   return callerWith(key);
 }
 
@@ -46,11 +47,6 @@ function callerWith({ id, scope }: ApiKey): Caller {
     limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId,
     projectKey: scope.kind === "project" ? id : undefined,
   };
-}
-
-/** Reads are answered also where the disk has no room for the note. */
-function noteUse({ store }: ServiceContext, key: ApiKey, at: number, remote: string): void {
-  unlessFull(() => store.keys.used(key, at, remote));
 }
 
 /** A project-scoped key ends when its project leaves the organization; other keys are valid until revoked. */
