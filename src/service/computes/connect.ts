@@ -22,24 +22,17 @@ export function connect(
   { seconds, pooled }: ConnectionRequest,
   at: number,
 ) {
-  const { endpoints } = context.store;
-  const endpoint = required("endpoint", endpoints.byId(endpointId));
+  const endpoint = required("endpoint", context.store.endpoints.byId(endpointId));
   if (context.backend.address) throw refusals.realClientsConnect(context.backend.address);
   if (endpoint.disabled) throw refusals.conflict(`endpoint ${endpointId} is disabled: it takes no connections`);
-  const limit = pooled
-    ? maxPooledConnections
-    : context.options.rules.maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
+  const limit = mostClients(context, endpoint, pooled);
   const open = context.backend.connections(endpoint, pooled);
   if (open >= limit) {
     throw refusals.tooManyRequests(`endpoint ${endpointId} already has its ${limit} connections`, 1);
   }
-  const connectedAt = wake(context, endpoint, at);
+  const connectedAt = arrive(context, endpoint, at);
   const closesAt = connectedAt + Math.round(seconds * 1000);
-  meter(context, endpoint, at);
   context.backend.connect(endpoint, { pooled, closesAt });
-  endpoint.lastActive = at;
-  endpoint.suspendDue = undefined;
-  endpoints.update(endpoint);
   return {
     endpoint_id: endpointId,
     pooled,
@@ -50,8 +43,23 @@ export function connect(
   };
 }
 
+/** The most connections that a compute takes, directly or through the pooler. */
+export function mostClients({ options }: ServiceContext, { minCu: min, maxCu: max }: StoredEndpoint, pooled: boolean) {
+  return pooled ? maxPooledConnections : options.rules.maxConnections({ min, max });
+}
+
+/** Wakes a compute for a client, and stops its inactivity timer; answers when it will be active. */
+export function arrive(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
+  const activeAt = wake(context, endpoint, at);
+  meter(context, endpoint, at);
+  endpoint.lastActive = at;
+  endpoint.suspendDue = undefined;
+  context.store.endpoints.update(endpoint);
+  return activeAt;
+}
+
 /** Makes sure that a compute starts; returns when it will be active, as far as that is known. */
-export function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
+function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
   const { operations } = context.store;
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return at;
   if (endpoint.pendingState !== "active") {

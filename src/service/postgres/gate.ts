@@ -1,5 +1,4 @@
-import { maxPooledConnections } from "../../api/compute-units.ts";
-import { wake } from "../computes/connect.ts";
+import { arrive, mostClients } from "../computes/connect.ts";
 import { suspendDue } from "../computes/due-events.ts";
 import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
@@ -93,9 +92,7 @@ export class Gate {
     const { endpointId, pooled } = session;
     const endpoint = this.#service.context.store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
-    const limit = pooled
-      ? maxPooledConnections
-      : this.#service.context.options.rules.maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
+    const limit = mostClients(this.#service.context, endpoint, pooled);
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
@@ -133,12 +130,7 @@ export class Gate {
 
   #wake(context: ServiceContext, { endpointId }: Session, at: number): void {
     const endpoint = context.store.endpoints.byId(endpointId);
-    if (!endpoint || endpoint.disabled) return;
-    wake(context, endpoint, at);
-    meter(context, endpoint, at);
-    endpoint.lastActive = at;
-    endpoint.suspendDue = undefined;
-    context.store.endpoints.update(endpoint);
+    if (endpoint && !endpoint.disabled) arrive(context, endpoint, at);
   }
 
   #leave(session: Session): void {
