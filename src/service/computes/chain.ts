@@ -11,11 +11,15 @@ interface Begun {
   pendingState: EndpointState;
 }
 
-/** One operation to schedule; waking is a shorter start. */
-export interface Step {
-  action: "start_compute" | "wake_compute" | "suspend_compute" | "apply_config";
-  effect: Effect;
-}
+/** The operations to schedule; waking is a shorter start, and a restart applies what has changed. */
+export const steps = {
+  start: { action: "start_compute", effect: "start" },
+  wake: { action: "wake_compute", effect: "start" },
+  suspend: { action: "suspend_compute", effect: "suspend" },
+  apply: { action: "apply_config", effect: "none" },
+  restart: { action: "apply_config", effect: "start" },
+} as const satisfies Record<string, { action: string; effect: Effect }>;
+export type Step = (typeof steps)[keyof typeof steps];
 
 /**
  * Schedules a chain of operations on a compute: the first runs from `at`, each other one when the previous one has
@@ -24,12 +28,12 @@ export interface Step {
 export function schedule(
   context: ServiceContext,
   { endpoint, at, pendingState }: Begun,
-  steps: readonly Step[],
+  work: readonly Step[],
 ): StoredOperation[] {
   const { projectId, branchId, id: endpointId } = endpoint;
   let chain = context.store.operations.unfinishedOf(projectId, endpointId)[0]?.chain;
   const scheduled: StoredOperation[] = [];
-  for (const { action: step, effect } of steps) {
+  for (const { action: step, effect } of work) {
     const durationMs = begin(context, endpoint, step);
     const action = step === "wake_compute" ? "start_compute" : step;
     const operation = enqueue(context, { projectId, branchId, endpointId, chain, action, effect, durationMs }, at);
@@ -59,12 +63,12 @@ export function enqueue(
 }
 
 /** As `schedule`, and cuts the connections of the compute, which has served until now. */
-export function interrupt(context: ServiceContext, begun: Begun, steps: readonly Step[]): StoredOperation[] {
+export function interrupt(context: ServiceContext, begun: Begun, work: readonly Step[]): StoredOperation[] {
   const { endpoint, at } = begun;
   meter(context, endpoint, at);
   if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;
-  return schedule(context, begun, steps);
+  return schedule(context, begun, work);
 }
 
 /** The duration of a step, in milliseconds. */

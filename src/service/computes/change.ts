@@ -6,7 +6,7 @@ import { refusals, required } from "../refusal.ts";
 import { sets, withRequested } from "../store/compute-attributes.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import { type Step, schedule } from "./chain.ts";
+import { type Step, schedule, steps } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { checkSettings, checkSizes, checkSuspension } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
@@ -59,31 +59,25 @@ export function changeEndpoint(
     return { endpoint: after, operations: [] };
   }
   refuseWhileLocked(context, project.id, before.id);
-  const { steps, pendingState } = plans[consequence.kind];
+  const { work, pendingState } = plans[consequence.kind];
   if (consequence.kind !== "apply" && context.backend.disconnect(after)) after.lastActive = at;
   if (consequence.kind === "move") Object.assign(after, { currentState: "idle", meteredAt: undefined });
-  return { endpoint: after, operations: schedule(context, { endpoint: after, at, pendingState }, steps) };
+  return { endpoint: after, operations: schedule(context, { endpoint: after, at, pendingState }, work) };
 }
 
 interface Plan {
-  steps: readonly Step[];
+  work: readonly Step[];
   pendingState: "active" | "idle";
 }
 
-const applyAndSuspend: Plan = {
-  steps: [
-    { action: "apply_config", effect: "none" },
-    { action: "suspend_compute", effect: "suspend" },
-  ],
-  pendingState: "idle",
-};
+const applyAndSuspend: Plan = { work: [steps.apply, steps.suspend], pendingState: "idle" };
 
 const plans: Record<Exclude<Consequence["kind"], "none">, Plan> = {
-  apply: { steps: [{ action: "apply_config", effect: "none" }], pendingState: "active" },
-  restart: { steps: [{ action: "apply_config", effect: "start" }], pendingState: "active" },
+  apply: { work: [steps.apply], pendingState: "active" },
+  restart: { work: [steps.restart], pendingState: "active" },
   "apply-idle": applyAndSuspend,
   move: applyAndSuspend,
-  suspend: { steps: [{ action: "suspend_compute", effect: "suspend" }], pendingState: "idle" },
+  suspend: { work: [steps.suspend], pendingState: "idle" },
 };
 
 function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequence {

@@ -3,7 +3,7 @@ import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { schedule } from "./chain.ts";
+import { schedule, steps } from "./chain.ts";
 import { meter } from "./meter.ts";
 
 /** For how long a client connects, and whether through the pooler. */
@@ -63,7 +63,7 @@ function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): nu
   const { operations } = context.store;
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return at;
   if (endpoint.pendingState !== "active") {
-    schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "wake_compute", effect: "start" }]);
+    schedule(context, { endpoint, at, pendingState: "active" }, [steps.wake]);
   }
   const [running, ...waiting] = operations.unfinishedOf(endpoint.projectId, endpoint.id);
   return waiting.reduce((end, { durationMs }) => end + durationMs, running?.due ?? at);

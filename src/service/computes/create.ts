@@ -10,7 +10,7 @@ import type { DefaultEndpointSettings } from "../store/details.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import { schedule } from "./chain.ts";
+import { schedule, steps } from "./chain.ts";
 import { checkSettings, checkSizes, checkSuspension, sizesOf } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 
@@ -36,10 +36,7 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
   }
   refuseWhileLocked(context, project.id);
   endpoints.insert(endpoint);
-  const started = schedule(context, { endpoint, at, pendingState: "active" }, [
-    { action: "start_compute", effect: "start" },
-  ]);
-  return { endpoint, operations: started };
+  return { endpoint, operations: schedule(context, { endpoint, at, pendingState: "active" }, [steps.start]) };
 }
 
 /** The most computes of a project: its list is not paged, and is made for everybody to wait for. */

@@ -5,7 +5,7 @@ import { removeBranch } from "../domain/recovery.ts";
 import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
-import { schedule } from "./chain.ts";
+import { schedule, steps } from "./chain.ts";
 import { scaled } from "./durations.ts";
 import { meter } from "./meter.ts";
 
@@ -139,7 +139,7 @@ function closeConnection(context: ServiceContext, id: number, endpointId: string
 
 function suspendIdle(context: ServiceContext, id: string, at: number): void {
   const endpoint = required("endpoint", context.store.endpoints.byId(id));
-  schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+  schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { ServiceContext } from "../context.ts";
 import { refuseProtected } from "../domain/protection.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { interrupt, type Step } from "./chain.ts";
+import { interrupt, type Step, steps } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { refuseWhileBusy, refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
@@ -11,21 +11,20 @@ import { meter } from "./meter.ts";
 export function startEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   refuseDisabled(endpoint, "start");
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return { endpoint, operations: [] };
-  return setOff(context, endpoint, at, "active", [{ action: "wake_compute", effect: "start" }]);
+  return setOff(context, endpoint, at, "active", [steps.wake]);
 }
 
 /** Suspends a running compute and cuts its connections; one that is idle is left alone. */
 export function suspendEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   if (endpoint.pendingState !== undefined) throw refusals.inTransition("suspend");
   if (endpoint.currentState === "idle") return { endpoint, operations: [] };
-  return setOff(context, endpoint, at, "idle", [{ action: "suspend_compute", effect: "suspend" }]);
+  return setOff(context, endpoint, at, "idle", [steps.suspend]);
 }
 
 /** Restarts a compute and cuts its connections; one that is idle has nothing to suspend and is only started. */
 export function restartEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   refuseDisabled(endpoint, "restart");
-  const start: Step = { action: "start_compute", effect: "start" };
-  const suspend: Step = { action: "suspend_compute", effect: "suspend" };
+  const { start, suspend } = steps;
   return setOff(context, endpoint, at, "active", endpoint.currentState === "idle" ? [start] : [suspend, start]);
 }
 
@@ -47,10 +46,10 @@ function setOff(
   endpoint: StoredEndpoint,
   at: number,
   pendingState: "active" | "idle",
-  steps: readonly Step[],
+  work: readonly Step[],
 ): Changed {
   refuseWhileLocked(context, endpoint.projectId, endpoint.id);
-  return { endpoint, operations: interrupt(context, { endpoint, at, pendingState }, steps) };
+  return { endpoint, operations: interrupt(context, { endpoint, at, pendingState }, work) };
 }
 
 function refuseDisabled(endpoint: StoredEndpoint, doing: string): void {

@@ -1,7 +1,7 @@
 import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
-import { interrupt } from "./chain.ts";
+import { interrupt, steps } from "./chain.ts";
 
 /** Restarts those of the computes that run: what they serve, or how, has changed. */
 export function restartRunning(
@@ -11,7 +11,5 @@ export function restartRunning(
 ): StoredOperation[] {
   return endpoints
     .filter(({ currentState }) => currentState === "active")
-    .flatMap((endpoint) =>
-      interrupt(context, { endpoint, at, pendingState: "active" }, [{ action: "apply_config", effect: "start" }]),
-    );
+    .flatMap((endpoint) => interrupt(context, { endpoint, at, pendingState: "active" }, [steps.restart]));
 }

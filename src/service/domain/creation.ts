@@ -1,4 +1,4 @@
-import { enqueue } from "../computes/chain.ts";
+import { enqueue, steps } from "../computes/chain.ts";
 import { newEndpoint } from "../computes/create.ts";
 import type { ServiceContext } from "../context.ts";
 import { stored } from "../refusal.ts";
@@ -48,7 +48,7 @@ export function insertBranch(
     const started = { ...made, pendingState: "active" } as const;
     store.endpoints.insert(started);
     const durationMs = backend.start(started, "first");
-    enqueued({ action: "start_compute", effect: "start", endpointId: started.id, durationMs });
+    enqueued({ ...steps.start, endpointId: started.id, durationMs });
     return started;
   });
   return { branch: stored(`branch ${id}`, store.branches.get(project.id, id)), endpoints: created, operations };

@@ -1,4 +1,4 @@
-import { interrupt, type Step } from "../computes/chain.ts";
+import { interrupt, steps } from "../computes/chain.ts";
 import { refuseWhileBusy } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
@@ -121,8 +121,7 @@ function refuseBusy({ context, project, branch }: Place): void {
 function applied({ context, branch, at }: Place): StoredOperation[] {
   const endpoint = context.store.endpoints.primaryOf(branch.id);
   if (!endpoint || endpoint.disabled) return restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
-  const apply: Step = { action: "apply_config", effect: "none" };
-  const suspend: Step = { action: "suspend_compute", effect: "suspend" };
+  const { apply, suspend } = steps;
   const running = endpoint.currentState === "active";
   const pendingState = running ? "active" : "idle";
   return interrupt(context, { endpoint, at, pendingState }, running ? [apply] : [apply, suspend]);

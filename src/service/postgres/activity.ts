@@ -1,4 +1,4 @@
-import { schedule } from "../computes/chain.ts";
+import { schedule, steps } from "../computes/chain.ts";
 import { inactivityEnd } from "../computes/due-events.ts";
 import type { ServiceContext } from "../context.ts";
 import { unlessFull } from "../refusal.ts";
@@ -103,7 +103,7 @@ export class ActivityWatch {
       for (const endpoint of changed) {
         this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
         if (this.#due(endpoint) > askedAt) continue;
-        schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+        schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
       }
     };
     if (!unlessFull(() => this.#service.change(note))) this.#wait();

@@ -1,4 +1,4 @@
-import { schedule } from "../computes/chain.ts";
+import { schedule, steps } from "../computes/chain.ts";
 import { becomeReady, finish } from "../computes/due-events.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
@@ -81,9 +81,7 @@ export class OperationRunner {
       const recent = before.filter((crash) => crash > crashedAt - crashWindowMs && crash !== crashedAt);
       this.#crashes.set(endpointId, [...recent, crashedAt]);
       context.backend.disconnect(endpoint);
-      const [operation] = schedule(context, { endpoint, at, pendingState: "active" }, [
-        { action: "start_compute", effect: "start" },
-      ]);
+      const [operation] = schedule(context, { endpoint, at, pendingState: "active" }, [steps.start]);
       if (operation === undefined || recent.length < mostCrashes) return;
       const often = `the server ended on its own ${recent.length + 1} times within a minute: see its log`;
       this.#fail(context, operation, often, at);
@@ -186,7 +184,7 @@ export class OperationRunner {
       context.store.endpoints.update(endpoint);
       const busy = context.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0;
       if (busy || endpoint.disabled || endpoint.suspendTimeoutSeconds !== -1) continue;
-      schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "wake_compute", effect: "start" }]);
+      schedule(context, { endpoint, at, pendingState: "active" }, [steps.wake]);
     }
   }
 
