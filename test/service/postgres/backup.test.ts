@@ -1,9 +1,19 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { beginRecoveryAgain, copyRunning } from "../../../src/service/postgres/backup.ts";
+import {
+  beginRecoveryAgain,
+  checkpointOf,
+  copyRunning,
+  isCleanlyStopped,
+  makeStandby,
+  originOf,
+  segmentsOf,
+} from "../../../src/service/postgres/backup.ts";
+import { sync } from "../../../src/service/postgres/copy-tree.ts";
 import { Slots } from "../../../src/service/postgres/slots.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { FakeData } from "./fake/fake-data.ts";
 
 const { path: home, remove } = temporaryDirectory("backup");
 afterAll(remove);
@@ -31,6 +41,63 @@ it("a copy of a running server has the log that it needs, and no mark of a segme
     join("pg_wal", needed),
     join("pg_wal", "archive_status"),
   ]);
+});
+
+it("a server is asked one thing after another, and keeps its log before the copy begins", async () => {
+  const [from, to] = [join(home, "from-busy"), join(home, "to-busy")];
+  const segment = "000000010000000000000002";
+  mkdirSync(join(from, "pg_wal"), { recursive: true });
+  writeFileSync(join(from, "pg_wal", segment), "");
+  const [asked, busy]: [string[], boolean[]] = [[], []];
+  let running = 0;
+  const query = async (sql: string) => {
+    busy.push(running > 0);
+    asked.push(/pg_\w+\('copy/.exec(sql)?.[0] ?? "other");
+    running += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    if (sql.includes("replication_slot")) throw new Error("all slots are in use");
+    return [[sql.includes("pg_backup_stop") ? "label" : segment, segment, "0/2000100"]];
+  };
+  await copyRunning(from, to, { query }, { owner: undefined, slots: new Slots(1) });
+  expect(asked).toEqual(["pg_create_physical_replication_slot('copy", "pg_backup_start('copy", "other"]);
+  expect(busy).toEqual([false, false, false]);
+});
+
+it("the log of a directory reaches from its first segment to its last, whatever else lies there", async () => {
+  const data = join(home, "log");
+  const names = ["000000010000000000000009", "00000002000000000000000A", "000000010000000000000002"];
+  mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
+  for (const name of [...names, "00000002.history", "000000010000000000000001.partial"])
+    writeFileSync(join(data, "pg_wal", name), "");
+  expect(await segmentsOf(data)).toEqual({ oldest: names[2], newest: names[1] });
+});
+
+it("a standby knows of which data it was made, and only its owner may read that", async () => {
+  const data = join(home, "standby");
+  mkdirSync(data);
+  expect(await originOf(data)).toBeUndefined();
+  await makeStandby(data, "1234", undefined);
+  expect([await originOf(data), readdirSync(data).toSorted()]).toEqual([
+    "1234",
+    ["compute-operator-origin", "standby.signal"],
+  ]);
+  expect(statSync(join(data, "standby.signal")).mode & 0o777).toBe(0o600);
+});
+
+it("no file stays open that was only looked at", async () => {
+  const data = join(home, "looked-at");
+  FakeData.initialise(data);
+  await checkpointOf(data);
+  // Linux says which files are open.
+  const open = () => (existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0);
+  const before = open();
+  for (let times = 0; times < 20; times += 1) {
+    await checkpointOf(data);
+    await isCleanlyStopped(data);
+    await sync(data);
+  }
+  expect(open()).toBeLessThan(before + 20);
 });
 
 it.each([

@@ -24,12 +24,19 @@ function synced(status: number | null, hardLinks = false): string[] {
   };
   const fsyncSync = (descriptor: number) => {
     said.push(`a file of ${fs.fstatSync(descriptor).size} bytes`);
+    opened.push(descriptor);
   };
+  const closeSync = (descriptor: number) => {
+    closed.push(descriptor);
+    fs.closeSync(descriptor);
+  };
+  const [opened, closed]: [number[], number[]] = [[], []];
   copyFiles(
     { from, to, files: ["one", "gone", "two"], owner: undefined, hardLinks },
-    { fs: { ...fs, fsyncSync }, path, childProcess: { spawnSync } },
+    { fs: { ...fs, fsyncSync, closeSync }, path, childProcess: { spawnSync } },
   );
   expect(fs.readdirSync(to)).toEqual(["one", "two"]);
+  expect(closed).toEqual(opened);
   expect(fs.readFileSync(path.join(to, "one"), "utf8")).toBe("one");
   return said;
 }

@@ -48,12 +48,17 @@ it("a text in frames of one byte each, under masks of their own, arrives in orde
       return Buffer.from([0x82, 0x81, ...mask, byte ^ index]);
     }),
   );
-  for (const length of [frames.length, 100, 10, 3, 1]) {
+  const all = Buffer.concat([frames, frame(9, "are you there"), frame(2, "!")]);
+  for (const length of [all.length, 100, 10, 3, 1]) {
     let received = "";
-    const events = { data: (piece: Buffer) => void (received += String(piece)), ping: () => {}, close: () => {} };
-    const reader = new FrameReader(events);
-    for (let at = 0; at < frames.length; at += length) reader.push(Buffer.from(frames.subarray(at, at + length)));
-    expect(received, `chunks of ${length}`).toBe(text);
+    const pings: string[] = [];
+    const reader = new FrameReader({
+      data: (piece) => void (received += String(piece)),
+      ping: (content) => pings.push(String(content)),
+      close: () => {},
+    });
+    for (let at = 0; at < all.length; at += length) reader.push(Buffer.from(all.subarray(at, at + length)));
+    expect([received, pings], `chunks of ${length}`).toEqual([`${text}!`, ["are you there"]]);
   }
 });
 

@@ -14,6 +14,30 @@ it("a batch has the isolation level that its caller names", () => {
   expect(begun("RepeatableRead")).toBe("BEGIN ISOLATION LEVEL REPEATABLE READ");
 });
 
+it("a batch only reads, or waits until it may, where its caller says so", () => {
+  const begins = (headers: object) => readSqlLogin({ "neon-connection-string": uri, ...headers }).begin;
+  const [reads, waits] = [{ "neon-batch-read-only": "true" }, { "neon-batch-deferrable": "true" }];
+  expect([begins({}), begins(reads), begins(waits), begins({ ...reads, ...waits })]).toEqual([
+    "BEGIN",
+    "BEGIN READ ONLY",
+    "BEGIN DEFERRABLE",
+    "BEGIN READ ONLY DEFERRABLE",
+  ]);
+  expect(begins({ "neon-batch-read-only": "false", "neon-batch-deferrable": "false" })).toBe("BEGIN");
+});
+
+it("a batch of ten thousand statements is read", () => {
+  const body = `{"queries":[${'{"query":"SELECT 1"},'.repeat(9999)}{"query":"SELECT 1"}]}`;
+  expect(readSqlStatements(body).statements).toHaveLength(10_000);
+});
+
+test.each(["", "mysql://app:secret@ep-main.localhost/stock", "ep-main.localhost", "postgresqlx://app@host/stock"])(
+  "a connection string %j that is no URI of Postgres is refused as a client's mistake",
+  (text) => {
+    expect(() => readSqlLogin({ "neon-connection-string": text })).toThrow(Rejection);
+  },
+);
+
 it("a request hands its options and its program's name on to the server, and no other parameter", () => {
   const more = "?options=-c%20work_mem%3D8MB&application_name=jobs&sslmode=require";
   const { routed } = readSqlLogin({ "neon-connection-string": `${uri}${more}` });

@@ -28,3 +28,32 @@ it("makes certificates that can be read, however long they are", () => {
     expect(new X509Certificate(certificate).subjectAltName).toBe(`DNS:${"a".repeat(length)}`);
   }
 });
+
+it("a certificate says what its key is for, and software that does not understand that has to refuse it", () => {
+  const authority = newAuthority(0);
+  const leaf = certificateFor(["localhost"], authority, 0);
+  const [root, own] = [authority, leaf].map(({ certificate }) => new X509Certificate(certificate).raw.toString("hex"));
+  // The name of the extension, that it is critical, and its value.
+  expect(root).toContain("0603551d130101ff040530030101ff");
+  expect(root).toContain("0603551d0f0101ff040403020106");
+  expect(own).toContain("0603551d130101ff04023000");
+  expect(own).toContain("0603551d0f0101ff040403020780");
+});
+
+it("each certificate has a number of sixteen bytes that is positive", () => {
+  const authority = newAuthority(0);
+  const numbers = Array.from({ length: 12 }, () => certificateFor(["localhost"], authority, 0)).map(
+    ({ certificate }) => new X509Certificate(certificate).serialNumber,
+  );
+  for (const number of numbers) expect(number).toMatch(/^[4-7][0-9A-F]{31}$/);
+  expect(new Set(numbers).size).toBe(12);
+});
+
+it("a name may have any length, also where a length takes another byte", () => {
+  const authority = newAuthority(0);
+  const lengths = [118, 234].flatMap((from) => Array.from({ length: 24 }, (_, index) => from + index));
+  for (const length of lengths) {
+    const { certificate } = certificateFor(["a".repeat(length)], authority, 0);
+    expect(new X509Certificate(certificate).subjectAltName).toBe(`DNS:${"a".repeat(length)}`);
+  }
+});

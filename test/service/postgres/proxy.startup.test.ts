@@ -41,6 +41,26 @@ describe("the first packet of a client", () => {
     );
   });
 
+  it("the first packet may have ten thousand bytes, and its end and its layout are looked at", () => {
+    const long = (length: number) => readOpening(packet(version, Buffer.alloc(0), length));
+    expect([long(10_000), long(8).kind]).toEqual([{ kind: "incomplete" }, "invalid"]);
+    for (const length of [7, 10_001]) {
+      expect(long(length)).toMatchObject({ rejection: { message: "invalid length of startup packet" } });
+    }
+    const said = (body: string) => {
+      const opening = readOpening(packet(version, Buffer.from(body)));
+      return opening.kind === "invalid" ? opening.rejection.message : opening.kind;
+    };
+    const layout = "invalid startup packet layout";
+    expect(["", "user", "user\0", "user\0ana", "user\0ana\0", "user\0ana\0\0x", "\0x\0\0"].map(said)).toEqual(
+      Array.from({ length: 7 }, () => layout),
+    );
+    expect([said("\0"), said("user\0ana\0\0")]).toEqual([
+      "no PostgreSQL user name specified in startup packet",
+      "startup",
+    ]);
+  });
+
   it("the first packet is refused where a name is no UTF-8, which would become another one", () => {
     const opening = readOpening(packet(version, Buffer.from("user\0ana\0database\0odd\xff\0\0", "latin1")));
     expect(opening).toMatchObject({ kind: "invalid", rejection: { sqlState: "22021" } });

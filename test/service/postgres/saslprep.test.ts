@@ -21,6 +21,7 @@ test.each([
   ["with a character for private use", "\ufb01\ue000"],
   ["with a mark of direction", "\ufb01\u200e"],
   ["with letters of both directions", "\ufb01\u05d0"],
+  ["from right to left with a letter of the other direction within", "\u05d0\uff41\u05d0"],
   ["that only begins from right to left", "\u05d0\ufe0f1"],
 ])("a password %s counts as it is", (_kind, password) => {
   expect(prepared(password)).toBe(password);

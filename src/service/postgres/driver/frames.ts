@@ -47,7 +47,6 @@ export class FrameReader {
   push(chunk: Buffer): void {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     let at = 0;
-    this.#held = Buffer.alloc(0);
     this.#empty = 0;
     this.#content = { from: 0, to: 0 };
     try {

@@ -86,7 +86,8 @@ async function results(
 /** A result without rows and first brace, as node-postgres shows it; values stay text, which the driver converts. */
 function described({ fields, tag }: StatementResult, arrayMode: boolean): string {
   const words = tag.split(" ");
-  const count = /^\d+$/.test(words.at(-1) ?? "") ? Number(words.at(-1)) : null;
+  // JSON has null for what is no number.
+  const count = Number.parseInt(words.at(-1) ?? "", 10);
   return JSON.stringify({ fields, command: words[0] ?? "", rowCount: count, rowAsArray: arrayMode }).slice(1);
 }
 

@@ -1,0 +1,81 @@
+import { duplexPair } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { askPassword, authenticate, keyOf, logIn } from "../../../src/service/postgres/proxy/login.ts";
+import { message } from "../../../src/service/postgres/proxy/messages.ts";
+import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+
+const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef"))) ?? unfitVerifier("", "");
+const claim = { role: "app", verifier, binding: undefined };
+
+/** The messages of a client that the proxy has received before it asks. */
+const sent = (...messages: readonly Buffer[]) => Buffer.concat(messages);
+
+/** What is said to a client that is refused. */
+async function refusal(refused: Promise<unknown>): Promise<string> {
+  const error = await refused.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Rejection)) throw new Error(`no refusal: ${String(error)}`);
+  return `${error.sqlState} ${error.message}`;
+}
+
+describe("the login of a client", () => {
+  const [one] = duplexPair();
+
+  it("a password in clear is taken without its end, and what follows it stays", async () => {
+    const asked = await askPassword(one, sent(message("p", "secret\0"), Buffer.from("more")));
+    expect([asked.password, String(asked.rest)]).toEqual(["secret", "more"]);
+    expect(await refusal(askPassword(one, message("Q", "secret\0")))).toBe("08P01 expected a password");
+  });
+
+  it("the key of a password in clear is that of the role's, and a wrong one has none", async () => {
+    expect((await keyOf("secret", claim)).length).toBe(32);
+    expect(await refusal(keyOf("wrong", claim))).toBe('28P01 password authentication failed for user "app"');
+  });
+
+  it.each([
+    ["of another kind", message("Q", "SCRAM-SHA-256\0\0\0\0\x01x"), "expected a SASL response"],
+    ["without the end of its name", message("p", "SCRAM-SHA-256"), "malformed SASL response"],
+    ["without its length", message("p", "SCRAM-SHA-256\0\0\0\0"), "malformed SASL response"],
+    ["that is empty", message("p", ""), "malformed SASL response"],
+  ])("a first answer %s is refused", async (_, first, why) => {
+    expect(await refusal(authenticate(one, first, claim))).toBe(`08P01 ${why}`);
+  });
+
+  it("an answer without a name is that of a mechanism which nobody offers", async () => {
+    expect(await refusal(authenticate(one, message("p", "\0\0\0\0\x01x"), claim))).not.toContain("malformed");
+  });
+});
+
+describe("the login to a server in place of a client", () => {
+  /** What the client is told by a server that says this. */
+  async function told(...said: readonly Buffer[]): Promise<string> {
+    const [proxy, server] = duplexPair();
+    server.write(sent(...said));
+    return String(await logIn(proxy, { password: "secret" }));
+  }
+
+  it("the client is told what a server says that asks for no login, from its first word on", async () => {
+    const ok = message("R", "\0\0\0\0");
+    expect(await told(ok, message("Z", "I"))).toBe(String(sent(ok, message("Z", "I"))));
+    for (const short of [message("Z", "I"), message("N", ""), message("R", "\0\0"), message("E", "\0\0\0\x0a")])
+      expect(await told(short)).toBe(String(short));
+  });
+
+  it("the version that the server speaks comes before all else, as the server said it", async () => {
+    const [version, refused] = [message("v", "\0\0\0\0\0\0\0\0"), message("E", "C28000\0\0")];
+    expect(await told(version, refused)).toBe(String(sent(version, refused)));
+  });
+
+  it("a server gets the first message of the login as soon as it asks for one", async () => {
+    const [proxy, server] = duplexPair();
+    server.write(message("R", "\0\0\0\x0aSCRAM-SHA-256\0\0"));
+    const first = new Promise<Buffer>((resolve) => server.once("data", resolve));
+    const login = logIn(proxy, { password: "secret" });
+    expect(String(await first)).toContain("SCRAM-SHA-256");
+    server.write(message("E", "C28P01\0\0"));
+    expect(String(await login)).toContain("28P01");
+  });
+});
