@@ -1,10 +1,13 @@
 import type { ServerResponse } from "node:http";
-import { type Refusal, refusals } from "../refusal.ts";
+import { Refusal, refusals } from "../refusal.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Shares } from "./shares.ts";
 
 /** Length from which an answer is long, in characters: making one takes milliseconds, and most lists are shorter. */
 const long = 65_536;
+
+/** Bytes that count for an answer while it is waited for: those of the longest schema. */
+const waitedFor = 8 * 1024 ** 2;
 
 /** One call to be answered. */
 export interface Answered {
@@ -40,26 +43,46 @@ export class LongAnswers {
       this.#turns.set(caller, mine);
       await before;
     }
-    let length = 0;
+    let exchange: Exchange | undefined;
     try {
-      const exchange = answer();
-      length = "reply" in exchange ? (exchange.reply.body?.length ?? 0) : 0;
-      return length < long ? exchange : this.#held(call, exchange, length);
+      exchange = answer();
     } finally {
-      if (length < long) end();
+      if (lengthOf(exchange) < long) end();
       else {
         if (before === undefined) this.#turns.set(caller, mine);
         setImmediate(end);
       }
     }
+    const whole = await this.#whole(call, exchange);
+    return whole instanceof Refusal ? whole : this.#held(call, whole);
+  }
+
+  /** The answer, also where it has to be waited for: the process holds such ones before any byte of them is sent. */
+  async #whole({ caller, reads }: Answered, exchange: Exchange): Promise<Exchange | Refusal> {
+    if (!("reply" in exchange) || exchange.reply.later === undefined) return exchange;
+    const holding = this.#bytes.of(caller);
+    if (reads && !holding.take(waitedFor)) return refusals.noRoomForBytes();
+    try {
+      return { ...exchange, reply: await exchange.reply.later };
+    } finally {
+      holding.release();
+    }
   }
 
   /** The answer, held in the budget until it is sent. */
-  #held({ caller, outgoing, reads }: Answered, exchange: Exchange, length: number): Exchange | Refusal {
+  #held({ caller, outgoing, reads }: Answered, exchange: Exchange): Exchange | Refusal {
+    const length = lengthOf(exchange);
+    if (length < long) return exchange;
     const holding = this.#bytes.of(caller);
-    if (reads && !holding.take(length)) return refusals.noRoomForBytes();
+    const hasRoom = holding.take(length);
+    if (reads && !hasRoom) return refusals.noRoomForBytes();
     if (outgoing.destroyed) holding.release();
     else outgoing.once("close", () => holding.release());
     return exchange;
   }
+}
+
+/** The length of an answer, in characters. */
+function lengthOf(exchange: Exchange | undefined): number {
+  return exchange && "reply" in exchange ? (exchange.reply.body?.length ?? 0) : 0;
 }

@@ -124,10 +124,7 @@ async function answer(request: Request): Promise<void> {
   const exchange = await exchanged(request, call);
   if (exchange instanceof Refusal) return sendBeforeEnd(request, service.refused(call, exchange));
   if (exchange.delayMs > 0) await elapsed(service.context.clock, exchange.delayMs);
-  carryOut(
-    "reply" in exchange && exchange.reply.later ? { ...exchange, reply: await exchange.reply.later } : exchange,
-    outgoing,
-  );
+  carryOut(exchange, outgoing);
 }
 
 /** Reads the body, keeping what the answer can depend on, and hands the call over. */

@@ -127,3 +127,42 @@ it("what a caller holds of long answers counts against its account, or the netwo
   expect(await statusOf(undefined, "GET", "127.0.0.2")).toBe("200");
   for (const { socket } of wires) socket.destroy();
 });
+
+/** An answer that has to be waited for, such as a schema. */
+function waitedFor(later: Promise<string>): Exchange {
+  const whole = later.then((body) => ({ status: 200, headers: {}, body }));
+  return { kind: "answer", reply: { status: 200, headers: {}, later: whole }, delayMs: 0 };
+}
+
+const MiB = 1024 ** 2;
+
+it("long answers that have to be waited for count as those that are there at once", async () => {
+  const bytes = new Shares(20 * MiB);
+  const answers = new LongAnswers(bytes);
+  const { outgoing, leave } = await unread();
+  const make = async (length: number, reads = true) => {
+    const later = Promise.resolve("x".repeat(length));
+    const made = await answers.make({ caller: "ana", outgoing, reads }, () => waitedFor(later));
+    return made instanceof Refusal ? "refused" : "reply" in made ? made.reply.body?.length : undefined;
+  };
+  expect([await make(10), bytes.all]).toEqual([10, 0]);
+  expect([await make(2 * MiB, false), await make(200_000), bytes.all]).toEqual([2 * MiB, 200_000, 2 * MiB + 200_000]);
+  // With these, the share of one caller.
+  expect([await make(0), await make(200_000, false)]).toEqual(["refused", 200_000]);
+  leave();
+  await expect.poll(() => bytes.all).toBe(0);
+});
+
+it("a caller has no more long answers made at one time than its share, and others have theirs", async () => {
+  const bytes = new Shares(40 * MiB);
+  const answers = new LongAnswers(bytes);
+  const { outgoing } = await unread();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const make = (caller: string) =>
+    answers.make({ caller, outgoing, reads: true }, () => waitedFor(promise)).then((made) => made instanceof Refusal);
+  const [first, second, third, other] = [make("ana"), make("ana"), make("ana"), make("bob")];
+  expect(await third).toBe(true);
+  expect(bytes.all).toBe(24 * MiB);
+  resolve("a short one after all");
+  expect([await first, await second, await other, bytes.all]).toEqual([false, false, false, 0]);
+});
