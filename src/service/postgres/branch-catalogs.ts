@@ -3,7 +3,15 @@ import { messageOf } from "../error-message.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
 import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
-import { type BranchCatalog, broughtInto, currentRights, syncCatalog, syncLogins } from "./catalog-sync.ts";
+import {
+  type BranchCatalog,
+  broughtInto,
+  currentRights,
+  notBrought,
+  type SyncPlan,
+  syncCatalog,
+  syncLogins,
+} from "./catalog-sync.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 import { readableRows } from "./readable-names.ts";
@@ -21,14 +29,13 @@ export interface CatalogPorts {
   clock: ServiceClock;
   storage: Pick<BranchStorage, "of">;
   passwordOf: (passwordSource: string) => string;
+  /** Ends sessions of clients: see `SyncPlan`. */
+  logOut: (branchId: string, ...whose: Parameters<SyncPlan["logOut"]>) => Promise<void>;
   /** Tells the operator of the service what went wrong, in one line. */
   report: (line: string) => void;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
 }
-
-/** The source of the password of a role that is to be brought. */
-const notBrought = "";
 
 function withRolesToCome(applied: BranchCatalog, wanted: BranchCatalog): BranchCatalog {
   const names = new Set(applied.roles.map(({ name }) => name));
@@ -100,7 +107,7 @@ export class BranchCatalogs {
   }
 
   async #sync(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
-    const { store, storage, passwordOf, change } = this.#ports;
+    const { store, storage, passwordOf, logOut, change } = this.#ports;
     const { branchId } = served;
     let failure: { error: unknown } | undefined;
     try {
@@ -112,9 +119,10 @@ export class BranchCatalogs {
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
     const applied = broughtInto(row);
+    const plan: SyncPlan = { applied, wanted, passwordOf, connect, logOut: (...whose) => logOut(branchId, ...whose) };
     if (failure) {
       // A client can keep its databases from being taken over, and none waits for that to lose its login.
-      await syncLogins({ applied, wanted, passwordOf, connect });
+      await syncLogins(plan);
       throw failure.error;
     }
     const catalog = JSON.stringify(wanted);
@@ -126,7 +134,7 @@ export class BranchCatalogs {
       });
     // A role that is made, and deleted after the sync has failed, is one to be dropped.
     note(JSON.stringify(withRolesToCome(applied, wanted)));
-    await syncCatalog({ applied, wanted, passwordOf, connect });
+    await syncCatalog(plan);
     note(catalog);
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { BranchData } from "../store/branch-data.ts";
+import { Attempts } from "./attempts.ts";
 import { superuser } from "./config.ts";
 import { guardOutputPlugins, insideDatabase } from "./output-plugins.ts";
 import {
@@ -36,6 +37,9 @@ export type BranchCatalog = z.infer<typeof BranchCatalog>;
 /** Of a database in a copy whose row in the store is not known: its name is what counts. */
 export const unknownId = 0;
 
+/** The source of the password of a role that is to be brought. */
+export const notBrought = "";
+
 export const emptyCatalog: BranchCatalog = { rights: 0, roles: [], databases: [] };
 
 /** The roles and databases that were brought into the data of a branch. */
@@ -49,6 +53,8 @@ export interface SyncPlan {
   wanted: BranchCatalog;
   passwordOf: (passwordSource: string) => string;
   connect: (database: string) => Promise<Session>;
+  /** Ends the sessions of these roles, or of all, at the branch's computes; `primary` is a session at its server. */
+  logOut: (primary: Session, roles: readonly string[] | undefined) => Promise<void>;
 }
 
 /**
@@ -98,7 +104,10 @@ export async function syncLogins(plan: SyncPlan): Promise<void> {
   }
 }
 
-/** Answers the roles of the server that are gone. */
+/**
+ * Ends the sessions of roles that are gone, and after a reset of a password those of all, as the public service does.
+ * Answers the roles of the server that are to be dropped.
+ */
 async function putLogins(
   client: Session,
   plan: SyncPlan,
@@ -111,32 +120,13 @@ async function putLogins(
     await attempts.make(() => changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`));
   for (const role of plan.wanted.roles)
     if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
-  return gone;
-}
-
-/** Steps of which none depends on another. */
-class Attempts {
-  readonly #client: Session;
-  readonly #failures: unknown[] = [];
-
-  constructor(client: Session) {
-    this.#client = client;
-  }
-
-  async make(step: () => Promise<unknown>): Promise<void> {
-    try {
-      await step();
-    } catch (error) {
-      this.#failures.push(error);
-      // A client that holds many locks has the service wait for the first of them alone.
-      await this.#client.query("SET lock_timeout = '100ms'");
-    }
-  }
-
-  /** Throws the first failure. */
-  end(): void {
-    if (this.#failures.length > 0) throw this.#failures[0];
-  }
+  const isReset = plan.wanted.roles.some((role) => {
+    const { passwordSource = notBrought } = plan.applied.roles.find(({ name }) => name === role.name) ?? {};
+    return ![notBrought, role.passwordSource].includes(passwordSource);
+  });
+  if (!isReset && gone.length === 0) return gone;
+  const names = isReset ? undefined : gone.map(({ name }) => name);
+  return (await attempts.make(() => plan.logOut(client, names))) ? gone : [];
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Home } from "./home.ts";
 import type { Processes } from "./processes.ts";
 import type { PostgresServer } from "./server.ts";
 import type { ServiceSessions } from "./service-sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Templates } from "./templates.ts";
 
@@ -18,6 +19,8 @@ export interface FleetPorts {
   sockets: Sockets;
   templates: Templates;
   sessions: ServiceSessions;
+  /** Sessions of clients. */
+  clients: Pick<Sessions, "logOut">;
   passwordOf: (passwordSource: string) => string;
   newGeneration: () => string;
   /** Size of the computes' disks for temporary files, as a part of their normal size. */

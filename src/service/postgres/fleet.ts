@@ -9,6 +9,7 @@ import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts"
 import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
+import { Logouts } from "./logouts.ts";
 import type { Serve } from "./own-server.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
 import { computeConfig, ownConfig } from "./server-configs.ts";
@@ -50,7 +51,8 @@ export class Fleet {
       serve: (data, edition, more) => this.#serve(data, edition, more),
       now: () => ports.clock.now(),
     });
-    this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage });
+    const logouts = new Logouts({ ...ports, running: () => this.running() });
+    this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage, logOut: (...of) => logouts.end(...of) });
   }
 
   /** True if a compute's server runs. */

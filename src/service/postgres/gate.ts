@@ -11,7 +11,7 @@ import type { Running } from "./fleet-ports.ts";
 import type { Poolers } from "./poolers.ts";
 import type { Admission } from "./proxy/admission.ts";
 import type { Target } from "./proxy/proxy.ts";
-import { Rejection } from "./proxy/rejection.ts";
+import { loggedOut, Rejection } from "./proxy/rejection.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Verifiers } from "./verifiers.ts";
@@ -54,7 +54,7 @@ export class Gate {
   /** Rejects with `Rejection`. The compute stays awake for the client from now until `leave` is called. */
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
-    const session: Session = { ...target, counts: false };
+    const session: Session = { ...target, counts: false, logout: new AbortController() };
     try {
       this.#enter(session);
       for (let tries = 0; tries < mostTries; tries += 1) {
@@ -92,6 +92,7 @@ export class Gate {
     const { endpointId, pooled } = session;
     const endpoint = this.#service.context.store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
+    if (session.logout.signal.aborted) throw loggedOut();
     const limit = mostClients(this.#service.context, endpoint, pooled);
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
@@ -158,7 +159,11 @@ export class Gate {
       socket: usesPooler
         ? await poolers.socketBefore(endpointId, running).catch(asRejection)
         : sockets.path(running.config.port),
-      verifierOf: (role) => verifiers.of(running, role).catch(asRejection),
+      logout: session.logout.signal,
+      verifierOf: (role) => {
+        session.role = role;
+        return verifiers.of(running, role).catch(asRejection);
+      },
       end: async (processId) => {
         await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
       },

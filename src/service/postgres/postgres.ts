@@ -183,6 +183,7 @@ export class Postgres {
       sockets,
       templates: this.#templates,
       sessions,
+      clients: this.#sessions,
       passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
       newGeneration: () => ids.uuid().slice(0, 8),
       temporaryDiskScale: this.#settings.temporaryDiskScale,

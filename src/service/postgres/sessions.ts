@@ -4,6 +4,9 @@ export interface Session {
   pooled: boolean;
   /** True if it takes one of the compute's connections: it has logged in. Changed by `logIn` alone. */
   counts: boolean;
+  /** Absent before the client has said it. */
+  role?: string;
+  logout: AbortController;
 }
 
 /** The clients at all computes. One is here until its server process has ended, also after the client has left. */
@@ -34,6 +37,12 @@ export class Sessions {
     this.#open.delete(session.endpointId);
     this.#lastLeft.delete(session.endpointId);
     return true;
+  }
+
+  /** Ends the sessions of roles, or of all: a client that has not said its role yet is to prove what holds then. */
+  logOut(endpointId: string, roles: readonly string[] | undefined): void {
+    for (const { role, logout } of this.#open.get(endpointId) ?? [])
+      if (role !== undefined && (roles?.includes(role) ?? true)) logout.abort();
   }
 
   /** Time at which a client last left a compute that has others, in milliseconds since the epoch; 0 if none did. */

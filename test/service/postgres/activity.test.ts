@@ -64,7 +64,7 @@ beforeEach(async () => {
       return at < 0 ? fail() : [[String(at)]];
     },
   });
-  session = { endpointId: primary, pooled: false, counts: true };
+  session = { endpointId: primary, pooled: false, counts: true, logout: new AbortController() };
   sessions.open(session);
   watch.begin();
   connected();
@@ -119,7 +119,7 @@ describe("a compute with clients", () => {
 
   it("stays awake for the inactivity time after the last one that did something has left", async () => {
     await clock.advance(4 * minute);
-    const other = { endpointId: primary, pooled: false, counts: true };
+    const other = { endpointId: primary, pooled: false, counts: true, logout: new AbortController() };
     sessions.open(other);
     sessions.close(other, clock.now());
     await clock.advance(4 * minute);
@@ -252,7 +252,8 @@ it("a client that comes while the service ends is told so, and changes nothing",
 it("a client that has logged in may take the last connection of its compute, and the next one finds none", async () => {
   const gate = newGate();
   const last = maxConnections({ min: 1, max: 1 }) - 1;
-  for (let open = 1; open < last; open += 1) sessions.open({ endpointId: primary, pooled: false, counts: true });
+  for (let open = 1; open < last; open += 1)
+    sessions.open({ endpointId: primary, pooled: false, counts: true, logout: new AbortController() });
   const [one, next] = [
     await gate.admit({ endpointId: primary, pooled: false }),
     await gate.admit({ endpointId: primary, pooled: false }),

@@ -15,6 +15,7 @@ it("a branch's server is asked once for all calls that wait, however many there 
     clock: realClock,
     storage: { of: unused },
     passwordOf: unused,
+    logOut: unused,
     report: unused,
     change: unused,
   });
@@ -66,6 +67,7 @@ describe("a server of data that its branch no longer means", () => {
       clock,
       storage: { of: () => ({ ...data, generation: "new", directory: "" }) },
       passwordOf: (source) => source,
+      logOut: () => Promise.resolve(),
       report: () => {},
       change: (act) => store.transaction(act),
     });

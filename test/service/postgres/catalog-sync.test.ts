@@ -32,6 +32,7 @@ async function changes(applied: BranchCatalog, existing: readonly string[], vers
     wanted,
     passwordOf: () => "x",
     connect: () => Promise.resolve(client),
+    logOut: () => Promise.resolve(),
   });
   return statements;
 }
@@ -114,6 +115,7 @@ describe("a catalogue that changes", () => {
       wanted: { ...none, ...meant },
       passwordOf: (source) => `password ${source}`,
       connect,
+      logOut: () => Promise.resolve(),
     });
     expect([open, running]).toEqual([0, 0]);
     return statements
@@ -173,8 +175,45 @@ describe("a catalogue that changes", () => {
     };
     const meant = { ...none, roles: [{ ...app, passwordSource: "second" }] };
     const connect = () => Promise.resolve(client);
-    await syncCatalog({ applied: { ...none, roles: [app] }, wanted: meant, passwordOf, connect });
+    const logOut = () => Promise.resolve();
+    await syncCatalog({ applied: { ...none, roles: [app] }, wanted: meant, passwordOf, connect, logOut });
     expect(asked).toEqual(["second"]);
+  });
+
+  it.each([
+    ["all sessions end where a password is reset", { roles: [{ ...app, passwordSource: "second" }] }, [undefined]],
+    ["sessions of a role that is gone end", { roles: [] }, [["app"]]],
+    ["no session ends where a role is made", { roles: [app, { ...app, name: "new" }] }, []],
+    ["no session ends where a database is made", { roles: [app], databases: [database(1, "new")] }, []],
+  ])("%s", async (_, meant, expected) => {
+    const ended: unknown[] = [];
+    const rows = (sql: string) => (sql.includes("pg_roles") ? [["app"], ["neon_superuser"]] : [["170010"]]);
+    const client = { query: (sql: string) => Promise.resolve(rows(sql)), close() {} };
+    await syncCatalog({
+      applied: { ...none, roles: [app] },
+      wanted: { ...none, ...meant },
+      passwordOf: () => "x",
+      connect: () => Promise.resolve(client),
+      logOut: (_primary, whose) => Promise.resolve(void ended.push(whose)),
+    });
+    expect(ended).toEqual(expected);
+  });
+
+  it("a role that is gone is not dropped where its sessions cannot be ended, as those at a replica would stay", async () => {
+    const statements: string[] = [];
+    const query = (sql: string) => {
+      statements.push(sql);
+      return Promise.resolve(sql.includes("pg_roles") ? [["app"], ["neon_superuser"]] : [["170010"]]);
+    };
+    const synced = syncCatalog({
+      applied: { ...none, roles: [app] },
+      wanted: none,
+      passwordOf: () => "x",
+      connect: () => Promise.resolve({ query, close() {} }),
+      logOut: () => Promise.reject(new Error("the replica is behind")),
+    });
+    await expect(synced).rejects.toThrow("the replica is behind");
+    expect(statements.filter((sql) => sql.startsWith("DROP"))).toEqual([]);
   });
 
   it("databases are made, given away and dropped by their ids, those of the store alone", async () => {

@@ -47,6 +47,7 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
       verifierOf,
       end: () => Promise.resolve(),
       onServerEnd: () => () => {},
+      logout: new AbortController().signal,
       enter: () => {},
       leave,
     },

@@ -59,6 +59,7 @@ beforeEach(async () => {
         verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
         end: () => Promise.resolve(),
         onServerEnd: () => () => {},
+        logout: new AbortController().signal,
         enter: () => {},
         leave: () => {},
       }),

@@ -64,6 +64,7 @@ function admission(at = socket) {
     verifierOf: (role: string) => Promise.resolve(verifier ?? unfitVerifier("", role)),
     end: () => Promise.resolve(),
     onServerEnd: () => () => {},
+    logout: new AbortController().signal,
     enter: () => {},
     leave,
   };

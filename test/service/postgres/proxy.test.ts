@@ -67,6 +67,7 @@ beforeEach(async () => {
         endCompute = follower;
         return () => {};
       },
+      logout: new AbortController().signal,
       enter: () => {
         entered += 1;
         if (entered > places) throw new Rejection("53300", "sorry, too many clients already");

@@ -1,7 +1,12 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { type Session, Sessions } from "../../../src/service/postgres/sessions.ts";
 
-const session = (endpointId: string, pooled: boolean, counts = true): Session => ({ endpointId, pooled, counts });
+const session = (endpointId: string, pooled: boolean, counts = true): Session => ({
+  endpointId,
+  pooled,
+  counts,
+  logout: new AbortController(),
+});
 
 it("clients are counted for each compute, direct and pooled ones apart, and only those that have logged in", () => {
   const sessions = new Sessions();
@@ -47,4 +52,16 @@ it("the last of a compute's clients leaves alone, whatever others have, and no c
   expect([sessions.lastLeft("ep-a"), sessions.lastLeft("ep-b"), sessions.any("ep-a")]).toEqual([1000, 0, true]);
   expect([sessions.close(pooled, 3000), sessions.close(pooled, 3000)]).toEqual([true, false]);
   expect([sessions.lastLeft("ep-a"), sessions.any("ep-a"), sessions.any("ep-b")]).toEqual([0, false, true]);
+});
+
+it("sessions of the roles that are named are logged out, or all that have said a role, at the one compute", () => {
+  const sessions = new Sessions();
+  const of = (endpointId: string, role?: string): Session => ({ ...session(endpointId, false), ...(role && { role }) });
+  const all = [of("ep-a", "app"), of("ep-a", "other"), of("ep-a"), of("ep-b", "app")];
+  for (const one of all) sessions.open(one);
+  const ended = () => all.map(({ logout }) => logout.signal.aborted);
+  sessions.logOut("ep-a", ["app"]);
+  expect(ended()).toEqual([true, false, false, false]);
+  sessions.logOut("ep-a", undefined);
+  expect(ended()).toEqual([true, true, false, false]);
 });

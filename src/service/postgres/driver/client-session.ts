@@ -1,4 +1,5 @@
 import type { Admission } from "../proxy/admission.ts";
+import { loggedOut } from "../proxy/rejection.ts";
 import { type Login, SqlClient } from "../sql-client.ts";
 
 /**
@@ -21,11 +22,12 @@ export async function openClientSession(
 /** Runs `act` in a client's session, and ends the session; a statement of a client that has left is cancelled. */
 export async function inSession<Result>(
   client: SqlClient,
-  { enter }: Admission,
+  { enter, logout }: Admission,
   gone: AbortSignal | undefined,
   act: () => Promise<Result>,
 ): Promise<Result> {
   const cancel = () => client.cancel();
+  logout.addEventListener("abort", () => client.destroy(loggedOut().message));
   gone?.addEventListener("abort", cancel);
   if (gone?.aborted) cancel();
   try {

@@ -10,7 +10,9 @@ export interface Admission {
   end(processId: number): Promise<void>;
   /** Calls `follower` when the compute's server has ended, unless the returned function is called first. */
   onServerEnd(follower: () => void): () => void;
-  /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
+  /** Aborts where the login holds no more: the session is to end at once. */
+  logout: AbortSignal;
+  /** To be called when it has logged in. Throws `Rejection` after `logout`, or where no connection is left. */
   enter: () => void;
   /** To be called once, when its server process has ended. */
   leave: () => void;

@@ -9,7 +9,7 @@ const closeMs = 10_000;
  * would hide that it has: what still comes is dropped, and after a while the connection is closed all the same.
  */
 export function endClient(client: Duplex, clock: Pick<ServiceClock, "after">, last?: Buffer): void {
-  if (client.destroyed) return;
+  if (client.destroyed || client.writableEnded) return;
   const stopTimer = clock.after(closeMs, () => client.destroy());
   client.once("close", stopTimer);
   client.end(last);

@@ -5,7 +5,7 @@ import type { ServiceClock } from "../../clock.ts";
 import type { Admission } from "./admission.ts";
 import { endClient } from "./end-client.ts";
 import { type LoggedIn, logIn } from "./login.ts";
-import { errorResponse, Rejection } from "./rejection.ts";
+import { errorResponse, loggedOut, Rejection } from "./rejection.ts";
 import { replicationCommands } from "./replication-commands.ts";
 import { serverMessages } from "./server-messages.ts";
 import { type Parameters, startupPacket } from "./startup.ts";
@@ -45,6 +45,12 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   client.once("close", () => {
     server.resume();
     server.end();
+  });
+  // A client let in by PgBouncer would go on with the next one's login.
+  admission.logout.addEventListener("abort", () => {
+    client.removeAllListeners("data");
+    endClient(client, clock, errorResponse(loggedOut()));
+    server.destroy();
   });
   server.write(startupPacket(version, parameters));
   // Until then the caller tells the client why its server is gone.

@@ -11,6 +11,11 @@ export class Rejection extends Error {
   }
 }
 
+/** The end of a session whose login holds no more. */
+export function loggedOut(): Rejection {
+  return new Rejection("57P01", "terminating connection: a password of the branch was reset, or the role deleted");
+}
+
 /** The error as Postgres sends it. */
 export function errorResponse({ sqlState, message }: Rejection): Buffer {
   const fields = [`SFATAL`, `VFATAL`, `C${sqlState}`, `M${message.replaceAll("\0", "")}`];
