@@ -242,6 +242,60 @@ it("a client that leaves after the service has closed notes nothing", async () =
   expect(sessions.any(primary)).toBe(false);
 });
 
+it("a client within a second of another changes nothing, and one that comes later notes that its compute is in use", async () => {
+  shop.active();
+  await gate.admit(target);
+  let changes = 0;
+  shop.core.onChange(() => (changes += 1));
+  const lastActive = () => shop.core.context.store.endpoints.byId(primary)?.lastActive;
+  const first = lastActive();
+  shop.time.pass(999);
+  await gate.admit(target);
+  expect([changes, lastActive()]).toEqual([0, first]);
+  shop.time.pass(1);
+  await gate.admit(target);
+  expect([changes, lastActive()]).toEqual([1, shop.time.now()]);
+});
+
+it("on a full disk a client of a compute that runs is let in, and that of another is told why none starts", async () => {
+  const full = () =>
+    vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
+      throw new StoreFull(new Error("the disk is full"));
+    });
+  shop.active();
+  const spy = full();
+  expect((await gate.admit(target)).socket).toBe("");
+  spy.mockRestore();
+  stored({ currentState: "idle", pendingState: undefined });
+  const again = full();
+  await expect(gate.admit(target)).rejects.toMatchObject({ sqlState: "53100", message: /full/ });
+  again.mockRestore();
+  expect(sessions.count(primary, false)).toBe(0);
+});
+
+it("an error that nobody foresaw while a client comes is no refusal", async () => {
+  shop.active();
+  const mistake = new TypeError("a mistake");
+  const spy = vi.spyOn(shop.core.context.store, "transaction").mockImplementationOnce(() => {
+    throw mistake;
+  });
+  await expect(gate.admit(target)).rejects.toBe(mistake);
+  spy.mockRestore();
+  expect(sessions.any(primary)).toBe(false);
+});
+
+it("a client whose compute could not be started is led to its operations, where these do not say why", async () => {
+  const waiting = gate.admit(target);
+  shop.core.change(({ store }, at) => {
+    for (const one of store.operations.unfinishedOf(project, primary))
+      store.operations.setStatus(one.seq, "failed", at, undefined);
+  });
+  stored({ pendingState: undefined, currentState: "idle" });
+  server = undefined;
+  shop.core.change(() => {});
+  await expect(waiting).rejects.toThrow(`compute ${primary} could not be started: see its operations`);
+});
+
 function never(): never {
   throw new Error("the compute is gone already");
 }

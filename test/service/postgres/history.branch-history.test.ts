@@ -78,6 +78,16 @@ describe("the bases of a history", () => {
     const copy = join(directory.path, "copy");
     expect(await linked(data, copy, undefined)).toBe(0);
     expect(statSync(join(copy, "rows")).ino).toBe(statSync(join(data, "rows")).ino);
+    const given = join(directory.path, "given");
+    await linked(data, given, owner);
+    expect(statSync(given).uid).toBe(owner.uid);
+  });
+
+  it("a base of the very time from which a branch takes its past is inherited, and none after that", async () => {
+    for (const at of [1000, 2000, 2001]) await addBase(at, 1);
+    const child = histories.of("br-b.1");
+    await child.inherit(history, { at: 2000, place: undefined });
+    expect((await child.bases()).map(({ at }) => at)).toEqual([1000, 2000]);
   });
 });
 
@@ -118,6 +128,7 @@ describe("the log of a history", () => {
     await history.archive(data);
     expect(await history.segmentsSinceBase()).toBe(4);
     await addBase(1000, 1);
+    await addBase(1500, 2);
     await addBase(2000, 3);
     expect(await history.segmentsSinceBase()).toBe(2);
     expect(await histories.of("br-none.1").segmentsSinceBase()).toBe(0);
