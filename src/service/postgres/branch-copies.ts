@@ -9,7 +9,7 @@ import { pointFrom } from "./history/point.ts";
 export interface CopyPorts {
   store: Store;
   clock: Pick<ServiceClock, "now">;
-  storage: Pick<BranchStorage, "make" | "release">;
+  storage: Pick<BranchStorage, "make">;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
 }
@@ -72,12 +72,8 @@ export class BranchCopies {
     const project = branch && store.projects.get(branch.projectId);
     if (!project) return;
     const point = wanted?.point === undefined ? undefined : pointFrom(wanted.point);
-    const made = await storage.make(branch, project.pgVersion, wanted?.sourceId, point);
-    try {
-      this.#record(made, wanted);
-    } finally {
-      storage.release(made);
-    }
+    const record = (made: MadeData) => this.#record(made, wanted);
+    await storage.make(branch, project.pgVersion, { source: wanted?.sourceId, point, record });
   }
 
   async #waitForEarlier({ branchId, sourceId, seq }: CopyWanted): Promise<void> {

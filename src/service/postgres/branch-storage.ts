@@ -27,6 +27,7 @@ import { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
+import type { Uses } from "./uses.ts";
 
 export interface StoragePorts {
   store: Store;
@@ -34,6 +35,8 @@ export interface StoragePorts {
   templates: Templates;
   /** By branch: who starts, stops, copies or replaces its data. */
   turns: Turns;
+  /** The directories that servers have files in, that are copied (their branch may be deleted), or that are made. */
+  used: Uses;
   newGeneration: () => string;
   /** Space that the disk of a directory has left for this user. */
   freeBytes(directory: string): Promise<number>;
@@ -42,6 +45,21 @@ export interface StoragePorts {
   /** Runs a server on data that no compute uses. */
   serve: Serve;
   now: () => number;
+}
+
+/** A wish for data. */
+export interface Making {
+  /** The branch of which it is to be a copy; `undefined` for a new cluster. */
+  source: string | undefined;
+  /** The point in the source's past that it shows; `undefined` for its present. */
+  point: HistoryPoint | undefined;
+  record: (made: MadeData) => void;
+}
+
+/** The source of data, and its catalogue at a point in its past. */
+interface Taken {
+  data: BranchData;
+  present: Present | undefined;
 }
 
 /** Data that was made, and what else there is to record of it. */
@@ -58,10 +76,6 @@ const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
 /** The data of branches: a directory for each. */
 export class BranchStorage {
   readonly #ports: StoragePorts;
-  /** Made, and not recorded yet. */
-  readonly #fresh = new Set<string>();
-  /** Being copied: their branch may be deleted meanwhile. */
-  readonly #read = new Set<string>();
   /** For the threads of all copies. */
   readonly #slots = new Slots(copySlots);
   readonly histories: Histories;
@@ -82,37 +96,47 @@ export class BranchStorage {
 
   /**
    * Makes the data of a branch: a copy of the source's as it is now or was at a point, or without one a new cluster.
-   * Nothing is recorded: the caller records what this answers and then calls `release`, or it is removed. Rejects where
-   * the source has no data.
+   * What `record` does not record is removed. Rejects where the source has no data.
    */
-  async make(branch: Branch, pgVersion: number, source: string | undefined, point?: HistoryPoint): Promise<MadeData> {
-    const { home, templates, turns, newGeneration } = this.#ports;
+  async make(branch: Branch, pgVersion: number, making: Making): Promise<void> {
+    const { home, templates, used, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
     const generation = newGeneration();
-    const making = home.making(`${branch.id}.${generation}`);
     const directory = home.branch(branch.id, generation);
-    this.#fresh.add(directory);
-    let from: { data: BranchData; present: Present | undefined } | undefined;
+    await used.during(directory, async () => {
+      const from = await this.#make(branch, edition, directory, making);
+      making.record({
+        branchId: branch.id,
+        generation,
+        // A recovered catalog is brought up to date as a whole: its roles may have other passwords.
+        catalog: JSON.stringify(from && !from.present ? this.#inherited(from.data, branch.id) : emptyCatalog),
+        maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
+        maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
+        maxLocks: from?.data.maxLocks ?? smallest.maxLocks,
+        earlier: from?.present && catalogThen(broughtInto(from.data), from.present),
+      });
+    });
+  }
+
+  async #make(
+    branch: Branch,
+    edition: Edition,
+    directory: string,
+    { source, point }: Making,
+  ): Promise<Taken | undefined> {
+    const { home, turns } = this.#ports;
+    const making = home.making(basename(directory));
+    let from: Taken | undefined;
     try {
       if (source === undefined) await this.#newCluster(edition.template, making, directory);
       else from = await turns.take(source, () => this.#takeFrom(branch, source, point, { making, directory, edition }));
       await renameDurably(making, directory);
+      return from;
     } catch (error) {
-      this.#fresh.delete(directory);
       await rm(making, { recursive: true, force: true });
       await this.histories.remove(directory);
       throw isFullDisk(error) ? new ServerFailed(`the disk became full: free some (${messageOf(error)})`) : error;
     }
-    return {
-      branchId: branch.id,
-      generation,
-      // A recovered catalog is brought up to date as a whole: its roles may have other passwords.
-      catalog: JSON.stringify(from && !from.present ? this.#inherited(from.data, branch.id) : emptyCatalog),
-      maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
-      maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
-      maxLocks: from?.data.maxLocks ?? smallest.maxLocks,
-      earlier: from?.present && catalogThen(broughtInto(from.data), from.present),
-    };
   }
 
   /** The history of a branch's data. */
@@ -121,42 +145,31 @@ export class BranchStorage {
     return row && this.histories.state(this.#ports.home.branch(branchId, row.generation));
   }
 
-  /** The data that was made is recorded, or is not needed. */
-  release({ branchId, generation }: BranchData): void {
-    this.#fresh.delete(this.#ports.home.branch(branchId, generation));
-  }
-
   /**
    * Copies the data of a branch, whether its server runs or not. Answers the log that the copy of a running one has. To
    * be called in the branch's turn.
    */
-  async copy(from: string, to: string, edition: Edition): Promise<CopiedLog | undefined> {
-    this.#read.add(from);
-    try {
-      return await this.#copy(from, to, edition);
-    } finally {
-      this.#read.delete(from);
-    }
+  copy(from: string, to: string, edition: Edition): Promise<CopiedLog | undefined> {
+    return this.#ports.used.during(from, () => this.#copy(from, to, edition));
   }
 
   /** Removes what no branch has any more and no server uses. */
-  async removeUnrecorded(isUsed: (directory: string) => boolean): Promise<void> {
-    const { store, home } = this.#ports;
+  async removeUnrecorded(): Promise<void> {
+    const { store, home, used } = this.#ports;
     const [names, histories] = [await readdir(join(home.root, "branches")), await this.histories.names()];
-    // Asked at once, after the names: what is made meanwhile is fresh, or recorded, but never neither.
+    // Asked at once, after the names: what is made meanwhile is in use, or recorded, but never neither.
     const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
-    const unneeded = names
-      .map((name) => join(home.root, "branches", name))
-      .filter((directory) => !recorded.has(directory) && !isUsed(directory))
-      .filter((directory) => !this.#fresh.has(directory) && !this.#read.has(directory));
-    const kept = new Set([...recorded, ...this.#fresh].map((directory) => basename(directory)));
-    const lost = histories.filter((name) => !kept.has(name));
-    for (const directory of unneeded) await rm(directory, { recursive: true, force: true });
-    for (const name of lost) await this.histories.remove(name);
+    const unneeded = (all: readonly string[]) =>
+      all
+        .map((name) => join(home.root, "branches", name))
+        .filter((directory) => !recorded.has(directory) && !used.has(directory));
+    const [left, lost] = [unneeded(names), unneeded(histories)];
+    for (const directory of left) await rm(directory, { recursive: true, force: true });
+    for (const directory of lost) await this.histories.remove(directory);
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
-      if (!endpoint && !isUsed(directory)) await rm(directory, { recursive: true, force: true });
+      if (!endpoint && !used.has(directory)) await rm(directory, { recursive: true, force: true });
     }
   }
 
@@ -191,7 +204,7 @@ export class BranchStorage {
     sourceId: string,
     point: HistoryPoint | undefined,
     { making, directory, edition }: { making: string; directory: string; edition: Edition },
-  ): Promise<{ data: BranchData; present: Present | undefined }> {
+  ): Promise<Taken> {
     const data = this.of(sourceId);
     const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
     const recovered =

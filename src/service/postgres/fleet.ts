@@ -16,7 +16,7 @@ import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition } from "./templates.ts";
 import { Turns } from "./turns.ts";
-import { UsedDirectories } from "./used-directories.ts";
+import { Uses } from "./uses.ts";
 
 /** Uses the data of a branch through sessions of the service. */
 type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
@@ -27,11 +27,11 @@ const refreshLimitMs = 1000;
 /** The servers that run behind computes. */
 export class Fleet {
   readonly storage: BranchStorage;
-  readonly used = new UsedDirectories();
   readonly #ports: FleetPorts;
   readonly #catalogs: BranchCatalogs;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
+  readonly #used = new Uses();
   #closed = false;
 
   constructor(ports: FleetPorts) {
@@ -42,6 +42,7 @@ export class Fleet {
       home,
       templates,
       turns: this.#turns,
+      used: this.#used,
       newGeneration,
       freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       connectTo: (data) => {
@@ -256,7 +257,7 @@ export class Fleet {
 
   async #launch(place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
     const { processes, clock, home } = this.#ports;
-    return this.used.by(place.data, async () => {
+    return this.#used.by(place.data, async () => {
       await stopLeftover(place.data, processes, clock);
       return PostgresServer.start({ processes, clock, user: home.user }, place, config);
     });

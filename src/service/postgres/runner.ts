@@ -212,7 +212,7 @@ export class OperationRunner {
         for (const { id, projectId, branchId } of store.endpoints.active()) {
           if (!this.#fleet.runs(id) && !store.operations.anyUnfinishedOn(projectId, branchId)) this.crashed(id);
         }
-        await this.#fleet.storage.removeUnrecorded((directory) => this.#fleet.used.has(directory));
+        await this.#fleet.storage.removeUnrecorded();
       } catch (error) {
         if (!this.#closed) this.#onError(error);
       }

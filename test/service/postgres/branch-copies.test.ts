@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { BranchCopies } from "../../../src/service/postgres/branch-copies.ts";
-import type { MadeData } from "../../../src/service/postgres/branch-storage.ts";
+import type { Making } from "../../../src/service/postgres/branch-storage.ts";
 import { ServerFailed } from "../../../src/service/postgres/failure.ts";
-import type { BranchData } from "../../../src/service/store/branch-data.ts";
 import type { Branch } from "../../../src/service/store/branches.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { TestService } from "../support/service.ts";
@@ -10,7 +9,7 @@ import { TestService } from "../support/service.ts";
 /** The data of branches as texts: a copy has the text of its source at its time. */
 class Disk {
   readonly made: string[] = [];
-  readonly released: string[] = [];
+  readonly handed: string[] = [];
   readonly failing = new Map<string, string>();
   /** Copies wait here until a test lets them end. */
   readonly held = new Map<string, PromiseWithResolvers<void>>();
@@ -21,14 +20,15 @@ class Disk {
     this.#store = store;
   }
 
-  async make(branch: Branch, _: number, source: string | undefined): Promise<MadeData> {
+  async make(branch: Branch, _: number, { source, record }: Making): Promise<void> {
     const generation = String(this.made.length);
     this.made.push(source === undefined ? branch.id : `${branch.id} of ${source}`);
     await this.held.get(branch.id)?.promise;
     const failure = this.failing.get(branch.id);
     if (failure !== undefined) throw new ServerFailed(failure);
     this.#texts.set(`${branch.id}.${generation}`, source === undefined ? `new ${branch.id}` : this.textOf(source));
-    return {
+    this.handed.push(branch.id);
+    record({
       branchId: branch.id,
       generation,
       catalog: "{}",
@@ -36,11 +36,7 @@ class Disk {
       maxWorkerProcesses: 1,
       maxLocks: 64,
       earlier: undefined,
-    };
-  }
-
-  release({ branchId }: BranchData): void {
-    this.released.push(branchId);
+    });
   }
 
   textOf(branchId: string): string {
@@ -150,7 +146,7 @@ describe("a copy", () => {
     end.resolve();
     await Promise.all(waiting);
     expect([disk.made, disk.textOf("br-c")]).toEqual([["br-c of br-a", "br-c of br-b"], "new br-b"]);
-    expect(disk.released).toEqual(["br-a", "br-b", "br-c", "br-c"]);
+    expect(disk.handed).toEqual(["br-a", "br-b", "br-c", "br-c"]);
   });
 
   it("a copy of a branch that was never made is one of that branch's source, once another is wanted for the branch", async () => {
@@ -180,7 +176,7 @@ describe("a copy", () => {
     store.branches.delete("br-c");
     end.resolve();
     await copying;
-    expect([store.branchData.get("br-c"), disk.released.at(-1)]).toEqual([undefined, "br-c"]);
+    expect([store.branchData.get("br-c"), disk.handed.at(-1)]).toEqual([undefined, "br-c"]);
   });
 
   it("does not begin when the service ends", async () => {

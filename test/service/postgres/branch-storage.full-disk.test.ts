@@ -7,6 +7,7 @@ import { Home } from "../../../src/service/postgres/home.ts";
 import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
 import { Templates } from "../../../src/service/postgres/templates.ts";
 import { Turns } from "../../../src/service/postgres/turns.ts";
+import { Uses } from "../../../src/service/postgres/uses.ts";
 import type { BranchData } from "../../../src/service/store/branch-data.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -46,6 +47,7 @@ function storage(freeBytes: number | Promise<number>): BranchStorage {
     home,
     templates: new Templates(home, programs, processes),
     turns: new Turns(),
+    used: new Uses(),
     newGeneration: () => "2",
     freeBytes: async () => freeBytes,
     connectTo: () => undefined,
@@ -68,7 +70,7 @@ it("removes what no branch has, and never what a branch gets meanwhile", async (
   mkdirSync(leftOver);
   const recorded: BranchData[] = [];
   vi.spyOn(store.branchData, "all").mockImplementation(() => [...recorded]);
-  const removing = storage(0).removeUnrecorded(() => false);
+  const removing = storage(0).removeUnrecorded();
   recorded.push({
     branchId: "br-a",
     generation: "1",
@@ -85,10 +87,10 @@ it("removes nothing that is being copied, also where its branch is deleted meanw
   const room = Promise.withResolvers<number>();
   const slow = storage(room.promise);
   const copying = slow.copy(from, home.making("br-b.2"), edition);
-  await slow.removeUnrecorded(() => false);
+  await slow.removeUnrecorded();
   expect(existsSync(from)).toBe(true);
   room.resolve(1024 ** 3);
   await copying;
-  await slow.removeUnrecorded(() => false);
+  await slow.removeUnrecorded();
   expect([existsSync(from), existsSync(join(home.making("br-b.2"), "rows"))]).toEqual([false, true]);
 });

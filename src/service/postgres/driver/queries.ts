@@ -14,6 +14,7 @@ import type { Admission } from "../proxy/admission.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import type { SqlClient, StatementResult } from "../sql-client.ts";
+import { Uses } from "../uses.ts";
 import { inSession, openClientSession } from "./client-session.ts";
 
 /** The most statements of an account at one time. */
@@ -29,7 +30,7 @@ const graceMs = 2000;
 export class Queries implements QueryAccess {
   readonly #clock: ServiceClock;
   readonly #admit: (target: Target) => Promise<Admission>;
-  readonly #running = new Map<string, number>();
+  readonly #running = new Uses();
 
   constructor(clock: ServiceClock, admit: (target: Target) => Promise<Admission>) {
     this.#clock = clock;
@@ -38,19 +39,13 @@ export class Queries implements QueryAccess {
 
   async run(query: Query): Promise<QueryAnswer> {
     const { accountId } = query;
-    const others = this.#running.get(accountId) ?? 0;
-    if (others >= mostAtOnce)
+    if (this.#running.count(accountId) >= mostAtOnce)
       throw refusals.tooManyRequests(`${mostAtOnce} statements of yours are running: wait for one`, 1);
-    this.#running.set(accountId, others + 1);
     try {
-      return await this.#answer(query);
+      return await this.#running.during(accountId, () => this.#answer(query));
     } catch (error) {
       if (!(error instanceof Rejection || error instanceof ServerFailed)) throw error;
       throw new StatementFailed(error.message, query.writes);
-    } finally {
-      const left = (this.#running.get(accountId) ?? 1) - 1;
-      if (left === 0) this.#running.delete(accountId);
-      else this.#running.set(accountId, left);
     }
   }
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { UsedDirectories } from "../../../src/service/postgres/used-directories.ts";
+import { Uses } from "../../../src/service/postgres/uses.ts";
 
 it("a directory is used from before a server starts until the last one on it has ended, or could not start", async () => {
-  const used = new UsedDirectories();
+  const used = new Uses();
   const [started, end, otherEnd] = [
     Promise.withResolvers<void>(),
     Promise.withResolvers<void>(),
@@ -21,8 +21,7 @@ it("a directory is used from before a server starts until the last one on it has
   await end.promise;
   expect(used.has("data")).toBe(true);
   otherEnd.resolve();
-  await otherEnd.promise;
-  expect(used.has("data")).toBe(false);
+  await expect.poll(() => used.has("data")).toBe(false);
   await expect(used.by("data", () => Promise.reject(new Error("no room")))).rejects.toThrow("no room");
   expect(used.has("data")).toBe(false);
 });
