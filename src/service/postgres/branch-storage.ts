@@ -11,7 +11,7 @@ import { beganWithoutData } from "../store/details.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
-import { type Limits, limitsOf } from "./config.ts";
+import { largerOf, smallest } from "./config.ts";
 import { copySlots, renameDurably } from "./copy-tree.ts";
 import { isFullDisk, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
@@ -71,8 +71,6 @@ export interface MadeData extends BranchData {
 /** Space that is left free on the disk whatever is copied, in bytes. */
 const reserve = 64 * 1024 ** 2;
 
-const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
-
 /** The data of branches: a directory for each. */
 export class BranchStorage {
   readonly #ports: StoragePorts;
@@ -110,9 +108,7 @@ export class BranchStorage {
         generation,
         // A recovered catalog is brought up to date as a whole: its roles may have other passwords.
         catalog: JSON.stringify(from && !from.present ? this.#inherited(from.data, branch.id) : emptyCatalog),
-        maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
-        maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
-        maxLocks: from?.data.maxLocks ?? smallest.maxLocks,
+        ...largerOf(smallest, from?.data ?? smallest),
         earlier: from?.present && catalogThen(broughtInto(from.data), from.present),
       });
     });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type ComputeUnitRange, maxConnections } from "../../api/compute-units.ts";
 import { settingNumber } from "../computes/setting-bounds.ts";
 import type { HistoryPoint } from "../domain/history-point.ts";
@@ -26,12 +27,19 @@ export function limitsOf(
   };
 }
 
-export function largerOf(one: Limits, other: Limits | undefined): Limits {
+export const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
+
+export function largerOf(one: Limits, other: Limits): Limits {
   return {
-    maxConnections: Math.max(one.maxConnections, other?.maxConnections ?? 0),
-    maxWorkerProcesses: Math.max(one.maxWorkerProcesses, other?.maxWorkerProcesses ?? 0),
-    maxLocks: Math.max(one.maxLocks, other?.maxLocks ?? 0),
+    maxConnections: Math.max(one.maxConnections, other.maxConnections),
+    maxWorkerProcesses: Math.max(one.maxWorkerProcesses, other.maxWorkerProcesses),
+    maxLocks: Math.max(one.maxLocks, other.maxLocks),
   };
+}
+
+/** True if a server of some limits is too small for others. */
+export function isBelow(own: Limits, others: Limits): boolean {
+  return !isDeepStrictEqual(largerOf(own, others), largerOf(own, own));
 }
 
 /** In MB: the vendor's formula. */

@@ -5,7 +5,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage } from "./branch-storage.ts";
-import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
+import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
@@ -153,8 +153,7 @@ export class Fleet {
     const limits = this.#limitsOf(endpoint);
     const least = largerOf(limits, branch);
     const outgrown = this.#standbysBelow(branchId, limits);
-    const grows = JSON.stringify(largerOf(branch, undefined)) !== JSON.stringify(least);
-    if (grows) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
+    if (isBelow(branch, limits)) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
@@ -175,7 +174,7 @@ export class Fleet {
   #standbysBelow(branchId: string, limits: Limits): StoredEndpoint[] {
     return [...this.#running.values()]
       .filter(({ endpoint }) => endpoint.branchId === branchId && endpoint.type === "read_only")
-      .filter(({ config: { limits: own } }) => JSON.stringify(largerOf(own, limits)) !== JSON.stringify(own))
+      .filter(({ config: { limits: own } }) => isBelow(own, limits))
       .map(({ endpoint }) => endpoint);
   }
 

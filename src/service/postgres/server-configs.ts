@@ -1,7 +1,6 @@
 import { replicatesLogically } from "../projects/replication.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { Limits, ServerConfig } from "./config.ts";
-import { limitsOf } from "./config.ts";
+import { type ServerConfig, smallest } from "./config.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 import { temporaryDiskKiB } from "./temporary-disk.ts";
 
@@ -26,8 +25,6 @@ export function computeConfig(
     primary,
   };
 }
-
-const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
 
 /** The settings of a server that only the service uses. */
 export function ownConfig({ sockets }: ConfigPorts, data: string, major: number): ServerConfig {

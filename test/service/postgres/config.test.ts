@@ -124,6 +124,6 @@ log_line_prefix = '%m [%p] '
       { maxConnections: 4, maxWorkerProcesses: 2, maxLocks: 6 },
     ];
     const larger = { maxConnections: 4, maxWorkerProcesses: 5, maxLocks: 6 };
-    expect([largerOf(one, other), largerOf(other, one), largerOf(one, undefined)]).toEqual([larger, larger, one]);
+    expect([largerOf(one, other), largerOf(other, one), largerOf(one, one)]).toEqual([larger, larger, one]);
   });
 });
