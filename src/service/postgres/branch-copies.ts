@@ -4,7 +4,6 @@ import type { CopyWanted } from "../store/branch-data.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage, MadeData } from "./branch-storage.ts";
 import { ServerFailed } from "./failure.ts";
-import { pointFrom } from "./history/point.ts";
 
 export interface CopyPorts {
   store: Store;
@@ -71,9 +70,7 @@ export class BranchCopies {
     const branch = store.branches.byId(branchId);
     const project = branch && store.projects.get(branch.projectId);
     if (!project) return;
-    const point = wanted?.point === undefined ? undefined : pointFrom(wanted.point);
-    const record = (made: MadeData) => this.#record(made, wanted);
-    await storage.make(branch, project.pgVersion, { source: wanted?.sourceId, point, record });
+    await storage.make(branch, project.pgVersion, wanted, (made) => this.#record(made, wanted));
   }
 
   async #waitForEarlier({ branchId, sourceId, seq }: CopyWanted): Promise<void> {

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../computes/backend.ts";
-import { type HistoryPoint, positionOf } from "../domain/history-point.ts";
+import { positionOf } from "../domain/history-point.ts";
 import { messageOf } from "../error-message.ts";
-import type { BranchData } from "../store/branch-data.ts";
+import type { BranchData, CopyWanted } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
 import { beganWithoutData } from "../store/details.ts";
@@ -17,11 +17,12 @@ import { isFullDisk, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
 import { catalogThen } from "./history/catalog-then.ts";
 import { Histories } from "./history/histories.ts";
+import { pointFrom } from "./history/point.ts";
 import { type Present, type RecoveryPorts, recover } from "./history/recovery.ts";
 import { placeOf } from "./history/segments.ts";
 import type { Home } from "./home.ts";
 import { inherited } from "./inherited-catalog.ts";
-import type { Serve } from "./own-server.ts";
+import type { Act, Serve } from "./own-server.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
 import { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
@@ -44,16 +45,16 @@ export interface StoragePorts {
   connectTo(data: string): Promise<SqlClient> | undefined;
   /** Runs a server on data that no compute uses. */
   serve: Serve;
+  /** Lets `act` connect to data, whether its server runs or not. */
+  reading<Result>(data: string, edition: Edition, act: Act<Result>): Promise<Result>;
   now: () => number;
 }
 
-/** A wish for data. */
-export interface Making {
-  /** The branch of which it is to be a copy; `undefined` for a new cluster. */
-  source: string | undefined;
-  /** The point in the source's past that it shows; `undefined` for its present. */
-  point: HistoryPoint | undefined;
-  record: (made: MadeData) => void;
+/** Data that is made in one directory, to be put into another. */
+interface Places {
+  making: string;
+  directory: string;
+  edition: Edition;
 }
 
 /** The source of data, and its catalogue at a point in its past. */
@@ -93,17 +94,22 @@ export class BranchStorage {
   }
 
   /**
-   * Makes the data of a branch: a copy of the source's as it is now or was at a point, or without one a new cluster.
-   * What `record` does not record is removed. Rejects where the source has no data.
+   * Makes the data of a branch: the copy that is wanted, or else a new cluster. What `record` does not record is
+   * removed. Rejects where the source has no data.
    */
-  async make(branch: Branch, pgVersion: number, making: Making): Promise<void> {
+  async make(
+    branch: Branch,
+    pgVersion: number,
+    wanted: CopyWanted | undefined,
+    record: (made: MadeData) => void,
+  ): Promise<void> {
     const { home, templates, used, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
     const generation = newGeneration();
     const directory = home.branch(branch.id, generation);
     await used.during(directory, async () => {
-      const from = await this.#make(branch, edition, directory, making);
-      making.record({
+      const from = await this.#make(branch, edition, directory, wanted);
+      record({
         branchId: branch.id,
         generation,
         // A recovered catalog is brought up to date as a whole: its roles may have other passwords.
@@ -114,18 +120,13 @@ export class BranchStorage {
     });
   }
 
-  async #make(
-    branch: Branch,
-    edition: Edition,
-    directory: string,
-    { source, point }: Making,
-  ): Promise<Taken | undefined> {
-    const { home, turns } = this.#ports;
-    const making = home.making(basename(directory));
-    let from: Taken | undefined;
+  async #make(branch: Branch, edition: Edition, directory: string, wanted?: CopyWanted): Promise<Taken | undefined> {
+    const making = this.#ports.home.making(basename(directory));
+    const places = { making, directory, edition };
     try {
-      if (source === undefined) await this.#newCluster(edition.template, making, directory);
-      else from = await turns.take(source, () => this.#takeFrom(branch, source, point, { making, directory, edition }));
+      const from = wanted
+        ? await this.#ports.turns.take(wanted.sourceId, () => this.#takeFrom(branch, wanted, places))
+        : await this.#newCluster(places);
       await renameDurably(making, directory);
       return from;
     } catch (error) {
@@ -189,7 +190,7 @@ export class BranchStorage {
     });
   }
 
-  async #newCluster(template: string, making: string, directory: string): Promise<void> {
+  async #newCluster({ making, directory, edition: { template } }: Places): Promise<undefined> {
     await this.#copyStopped(template, making);
     const base = stoppedBase(template, this.#ports.now(), (to) => linked(template, to, this.#ports.home.user));
     await this.histories.of(directory).addBase(base);
@@ -197,14 +198,13 @@ export class BranchStorage {
 
   async #takeFrom(
     branch: Branch,
-    sourceId: string,
-    point: HistoryPoint | undefined,
-    { making, directory, edition }: { making: string; directory: string; edition: Edition },
+    { sourceId, point }: CopyWanted,
+    { making, directory, edition }: Places,
   ): Promise<Taken> {
     const data = this.of(sourceId);
     const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
-    const recovered =
-      point && (await recover(data, before, point, making, this.#recoveryPorts(data.directory, edition)));
+    const ports = this.#recoveryPorts(data.directory, edition);
+    const recovered = point === undefined ? undefined : await recover(data, before, pointFrom(point), making, ports);
     const log = recovered ? undefined : await this.copy(data.directory, making, edition);
     if (beganWithoutData(branch.details)) {
       await makeSchemaOnly(making, (settings) => this.#ports.serve(making, edition, { settings }));
@@ -227,17 +227,11 @@ export class BranchStorage {
       now: this.#ports.now,
       means: this.#means,
       refuseFullDisk: (base) => this.#refuseFullDisk(base),
-      session: async (act) => {
-        const running = this.#ports.connectTo(directory);
-        const server = running ? undefined : await this.#ports.serve(directory, edition);
-        try {
-          const client = await (running ?? server?.connect("postgres"));
-          if (!client) throw new ServerFailed("the server of the source has ended");
-          return await act(client).finally(() => client.close());
-        } finally {
-          await server?.stop();
-        }
-      },
+      session: (act) =>
+        this.#ports.reading(directory, edition, async (connect) => {
+          const client = await connect("postgres");
+          return act(client).finally(() => client.close());
+        }),
       serve: (data, point) => this.#ports.serve(data, edition, { recovery: point }),
     };
   }

@@ -10,16 +10,12 @@ import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { Logouts } from "./logouts.ts";
-import type { Serve } from "./own-server.ts";
+import type { Act, Serve } from "./own-server.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
 import { computeConfig, ownConfig } from "./server-configs.ts";
-import type { SqlClient } from "./sql-client.ts";
 import type { Edition } from "./templates.ts";
 import { Turns } from "./turns.ts";
 import { Uses } from "./uses.ts";
-
-/** Uses the data of a branch through sessions of the service. */
-type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
 
 /** Longest time for a server to name its roles and databases, in milliseconds. */
 const refreshLimitMs = 1000;
@@ -46,19 +42,15 @@ export class Fleet {
       newGeneration,
       freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       connectTo: (data) => {
-        const running = [...this.#running.values()].find((one) => one.data === data);
+        const running = this.#serverOn(data);
         return running && ports.sessions.open(running.config, "postgres");
       },
       serve: (data, edition, more) => this.#serve(data, edition, more),
+      reading: (data, edition, act) => this.#reading(data, edition, act),
       now: () => ports.clock.now(),
     });
     const logouts = new Logouts({ ...ports, running: () => this.running() });
     this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage, logOut: (...of) => logouts.end(...of) });
-  }
-
-  /** True if a compute's server runs. */
-  runs(endpointId: string): boolean {
-    return this.serverOf(endpointId) !== undefined;
   }
 
   /** A compute's server; `undefined` where it does not run. */
@@ -126,11 +118,18 @@ export class Fleet {
   async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
     return this.#turns.take(branchId, async () => {
-      const { directory } = this.storage.of(branchId);
-      const running = [...this.#running.values()].find(({ data }) => data === directory);
-      if (!running) return this.#serving(directory, edition, act);
-      return act((database) => this.#ports.sessions.open(running.config, database));
+      return this.#reading(this.storage.of(branchId).directory, edition, act);
     });
+  }
+
+  #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
+    const running = this.#serverOn(directory);
+    if (!running) return this.#serving(directory, edition, act);
+    return act((database) => this.#ports.sessions.open(running.config, database));
+  }
+
+  #serverOn(data: string): Running | undefined {
+    return this.running().find((one) => one.data === data);
   }
 
   /** The servers that run. */
@@ -148,8 +147,8 @@ export class Fleet {
   async #startPrimary(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
     const { branchId } = endpoint;
     const branch = this.storage.of(branchId);
-    for (const other of this.#running.values())
-      if (other.data === branch.directory) await this.#stop(other.endpoint.id);
+    const other = this.#serverOn(branch.directory);
+    if (other) await this.#stop(other.endpoint.id);
     const limits = this.#limitsOf(endpoint);
     const least = largerOf(limits, branch);
     const outgrown = this.#standbysBelow(branchId, limits);
@@ -172,7 +171,7 @@ export class Fleet {
 
   /** The standbys that would stop following a primary of these limits. */
   #standbysBelow(branchId: string, limits: Limits): StoredEndpoint[] {
-    return [...this.#running.values()]
+    return this.running()
       .filter(({ endpoint }) => endpoint.branchId === branchId && endpoint.type === "read_only")
       .filter(({ config: { limits: own } }) => isBelow(own, limits))
       .map(({ endpoint }) => endpoint);
@@ -182,7 +181,7 @@ export class Fleet {
     const { home } = this.#ports;
     const branch = this.storage.of(endpoint.branchId);
     const data = home.replica(endpoint.id);
-    const primaryRuns = [...this.#running.values()].some((one) => one.data === branch.directory);
+    const primaryRuns = this.#serverOn(branch.directory) !== undefined;
     if (!primaryRuns) await this.#settleAlone(branch, edition);
     if (!(await this.#follows(data, branch, primaryRuns))) {
       const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);

@@ -9,6 +9,9 @@ export interface OwnServer {
   stop(): Promise<void>;
 }
 
+/** Uses data through sessions of the service. */
+export type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
+
 /** Runs a server on some data only for us. */
 export type Serve = (
   data: string,

@@ -171,7 +171,7 @@ export class OperationRunner {
     context.store.operations.forceFailure(operation.id, reason);
     finish(context, { ...operation, error: reason }, at);
     const endpoint = context.store.endpoints.byId(operation.endpointId ?? "");
-    if (endpoint?.currentState !== "active" || this.#fleet.runs(endpoint.id)) return;
+    if (endpoint?.currentState !== "active" || this.#fleet.serverOf(endpoint.id)) return;
     Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined });
     meter(context, endpoint, at);
     context.store.endpoints.update(endpoint);
@@ -210,7 +210,7 @@ export class OperationRunner {
         }
         // A server may end while an operation runs that would have kept it. A primary that grows stops its replicas.
         for (const { id, projectId, branchId } of store.endpoints.active()) {
-          if (!this.#fleet.runs(id) && !store.operations.anyUnfinishedOn(projectId, branchId)) this.crashed(id);
+          if (!this.#fleet.serverOf(id) && !store.operations.anyUnfinishedOn(projectId, branchId)) this.crashed(id);
         }
         await this.#fleet.storage.removeUnrecorded();
       } catch (error) {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { BranchCopies } from "../../../src/service/postgres/branch-copies.ts";
-import type { Making } from "../../../src/service/postgres/branch-storage.ts";
+import type { MadeData } from "../../../src/service/postgres/branch-storage.ts";
 import { ServerFailed } from "../../../src/service/postgres/failure.ts";
+import type { CopyWanted } from "../../../src/service/store/branch-data.ts";
 import type { Branch } from "../../../src/service/store/branches.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { TestService } from "../support/service.ts";
@@ -20,7 +21,13 @@ class Disk {
     this.#store = store;
   }
 
-  async make(branch: Branch, _: number, { source, record }: Making): Promise<void> {
+  async make(
+    branch: Branch,
+    _: number,
+    wantedCopy: CopyWanted | undefined,
+    record: (made: MadeData) => void,
+  ): Promise<void> {
+    const source = wantedCopy?.sourceId;
     const generation = String(this.made.length);
     this.made.push(source === undefined ? branch.id : `${branch.id} of ${source}`);
     await this.held.get(branch.id)?.promise;

@@ -52,6 +52,7 @@ function storage(freeBytes: number | Promise<number>): BranchStorage {
     freeBytes: async () => freeBytes,
     connectTo: () => undefined,
     serve: unused,
+    reading: unused,
     now: () => 0,
   });
 }
