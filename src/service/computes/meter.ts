@@ -44,9 +44,9 @@ function notePeak({ store }: ServiceContext, endpoint: StoredEndpoint, at: numbe
   store.usageHours.add(projectId, { index: hourOf(at), peak });
 }
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 
-const dayMs = 24 * hourMs;
+export const dayMs = 24 * hourMs;
 
 /** The first day of a time's week, Monday in UTC, counted from the epoch: that was a Thursday. */
 export function weekOf(at: number): number {

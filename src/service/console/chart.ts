@@ -1,4 +1,5 @@
 import { type Html, html } from "./html.ts";
+import { hundredths } from "./labels.ts";
 
 /** One bar of a chart. */
 export interface Bar {
@@ -28,7 +29,7 @@ export function barChart({ title, summary, bars, counts }: Chart): Html {
   const ticks = scaleFor(Math.max(0, ...bars.map(({ value }) => value)), counts);
   const most = ticks.at(-1) ?? 1;
   const step = (width - left) / bars.length;
-  const y = (value: number) => rounded(top + (height - top - bottom) * (1 - value / most));
+  const y = (value: number) => hundredths(top + (height - top - bottom) * (1 - value / most));
   return html`<figure class="chart"><figcaption>${title}</figcaption>
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${summary}">
 ${ticks.map(
@@ -36,11 +37,11 @@ ${ticks.map(
 <text x="${left - 6}" y="${y(tick)}" dy="4" text-anchor="end">${tick}</text>`,
 )}
 ${bars.map(({ label, value, words, marked }, index) => {
-  const x = rounded(left + index * step);
-  return html`<g><title>${label}: ${words}</title><rect class="back" x="${x}" y="${top}" width="${rounded(step)}" height="${y(0) - top}"></rect>
-<rect class="bar" x="${rounded(x + step * 0.15)}" y="${y(value)}" width="${rounded(step * 0.7)}" height="${rounded(y(0) - y(value))}"></rect></g>
-${marked && html`<circle cx="${rounded(x + step / 2)}" cy="${top}" r="3"></circle>`}
-${(bars.length - 1 - index) % Math.ceil(bars.length / 4) === 0 && html`<text x="${rounded(x + step / 2)}" y="${height - 6}" text-anchor="${index === bars.length - 1 ? "end" : "middle"}">${label}</text>`}`;
+  const x = hundredths(left + index * step);
+  return html`<g><title>${label}: ${words}</title><rect class="back" x="${x}" y="${top}" width="${hundredths(step)}" height="${y(0) - top}"></rect>
+<rect class="bar" x="${hundredths(x + step * 0.15)}" y="${y(value)}" width="${hundredths(step * 0.7)}" height="${hundredths(y(0) - y(value))}"></rect></g>
+${marked && html`<circle cx="${hundredths(x + step / 2)}" cy="${top}" r="3"></circle>`}
+${(bars.length - 1 - index) % Math.ceil(bars.length / 4) === 0 && html`<text x="${hundredths(x + step / 2)}" y="${height - 6}" text-anchor="${index === bars.length - 1 ? "end" : "middle"}">${label}</text>`}`;
 })}</svg></figure>`;
 }
 
@@ -53,8 +54,4 @@ export function scaleFor(most: number, counts: boolean): number[] {
   const marks = Math.max(1, Math.ceil(most / step - 1e-9));
   // Multiples of a decimal fraction are not exact.
   return Array.from({ length: marks + 1 }, (_, index) => Number((index * step).toPrecision(12)));
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
 }

@@ -43,17 +43,26 @@ export function memoryInWords({ minCu, maxCu }: StoredEndpoint): string {
 /** `1.5 CU hours, active for 45 minutes`. */
 export function usageInWords({ activeSeconds, computeSeconds }: Usage): string {
   const minutes = Math.floor(activeSeconds / 60);
-  return `${hoursInWords({ activeSeconds, computeSeconds })}, active for ${counted(minutes, "minute")}`;
+  return `${usedInWords(computeSeconds * 1000)}, active for ${counted(minutes, "minute")}`;
 }
 
 /** `1.5 CU hours`. */
-export function hoursInWords({ computeSeconds }: Usage): string {
-  return counted(Math.round(computeSeconds / 36) / 100, "CU hour");
+export function usedInWords(computeMs: number): string {
+  return counted(cuHours(computeMs), "CU hour");
 }
 
-/** The same of milliseconds. */
-export function usedInWords(computeMs: number): string {
-  return hoursInWords({ activeSeconds: 0, computeSeconds: computeMs / 1000 });
+export function cuHours(computeMs: number): number {
+  return Math.round(computeMs / 36_000) / 100;
+}
+
+/** A figure with at most two digits after its point. */
+export function hundredths(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** The time of day, in UTC: `12:00`. */
+export function timeOfDay(at: number): string {
+  return timestamp(at).slice(11, 16);
 }
 
 /** Delay of scale to zero: `after 5 minutes`, or `off`. */

@@ -3,25 +3,25 @@ import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Period } from "../../store/periods.ts";
 import { barChart } from "../chart.ts";
 import { type Html, html } from "../html.ts";
-import { counted } from "../labels.ts";
+import { counted, hundredths, timeOfDay } from "../labels.ts";
 import type { Visit } from "../visit.ts";
 
 /** The last day of a compute: its size in use, its connections, and when it was active. */
 export function dayCharts({ context, at }: Visit, compute: StoredEndpoint): Html {
   const day = lastDayOf(context, compute, at);
-  const sizeOf = ({ computeMs }: Period) => rounded(computeMs / context.options.timeScale / quarterMs);
+  const sizeOf = ({ computeMs }: Period) => hundredths(computeMs / context.options.timeScale / quarterMs);
   const shareOf = ({ activeMs }: Period) => Math.min(100, Math.round((100 * activeMs) / quarterMs));
   const largest = Math.max(...day.map(sizeOf));
   const most = Math.max(...day.map(({ peak }) => peak));
   const wakes = day.reduce((sum, one) => sum + one.wakes, 0);
-  const hours = rounded(day.reduce((sum, { activeMs }) => sum + activeMs, 0) / (4 * quarterMs));
+  const hours = hundredths(day.reduce((sum, { activeMs }) => sum + activeMs, 0) / (4 * quarterMs));
   const bars = (
     valueOf: (one: Period) => number,
     wordsOf: (one: Period) => string,
     isMarked?: (one: Period) => boolean,
   ) =>
     day.map((one) => ({
-      label: new Date(one.index * quarterMs).toISOString().slice(11, 16),
+      label: timeOfDay(one.index * quarterMs),
       value: valueOf(one),
       words: wordsOf(one),
       marked: isMarked?.(one) ?? false,
@@ -54,8 +54,4 @@ ${barChart({
     const state = share === 0 ? "idle" : share === 100 ? "active" : `active for ${share} % of the time`;
     return one.wakes === 0 ? state : `${state}, woken ${counted(one.wakes, "time")}`;
   }
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
 }

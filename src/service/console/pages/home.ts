@@ -1,5 +1,5 @@
 import { visibleOwners } from "../../accounts/caller.ts";
-import { computeSecondsSince, dayOf, weekOf } from "../../computes/meter.ts";
+import { computeSecondsSince, dayMs, dayOf, weekOf } from "../../computes/meter.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import type { Owner } from "../../store/projects.ts";
@@ -15,8 +15,6 @@ import { projectForm } from "./projects.ts";
 
 /** Rows of each list. */
 const most = 10;
-
-const dayMs = 86_400_000;
 
 /** The account's projects at a glance: what is active, what was used, what ends soon and what failed. */
 export function homePage(visit: Visit): Page {

@@ -5,7 +5,7 @@ import type { Project } from "../../store/projects.ts";
 import type { PageFound } from "../../store/table.ts";
 import { copyable } from "../copy.ts";
 import { type Html, html } from "../html.ts";
-import { counted, endIn, hoursInWords, usageInWords } from "../labels.ts";
+import { counted, endIn, usageInWords, usedInWords } from "../labels.ts";
 import type { Page, Visit } from "../visit.ts";
 import { keeperOfBranch } from "./branch-facts.ts";
 import { listControls, mostChoices, type Part, pageLinks, partOf, perPage } from "./paging.ts";
@@ -80,7 +80,7 @@ function row({ context, at }: Visit, branch: Branch): Html {
   return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
 ${isProtected && badge("protected")}</th><td class="minor"><code>${id}</code></td>
 <td>${counted(computes.length, "compute")}${active > 0 && html`, <strong>${active} active</strong>`}</td>
-<td class="minor">${hoursInWords(usageOfBranch(context, branch, at))}</td>
+<td class="minor">${usedInWords(usageOfBranch(context, branch, at).computeSeconds * 1000)}</td>
 <td>${branch.expiresAt !== undefined && endIn(branch.expiresAt, at)}</td><td>${keeperOfBranch(branch)}</td></tr>
 `;
 }

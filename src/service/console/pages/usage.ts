@@ -1,9 +1,9 @@
-import { usageByHour } from "../../computes/meter.ts";
+import { hourMs, usageByHour } from "../../computes/meter.ts";
 import type { Period } from "../../store/periods.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Bar, barChart } from "../chart.ts";
 import { type Html, html } from "../html.ts";
-import { counted } from "../labels.ts";
+import { counted, cuHours, hundredths, timeOfDay, usedInWords } from "../labels.ts";
 import type { Visit } from "../visit.ts";
 
 const shownHours = 24;
@@ -12,13 +12,13 @@ const shownHours = 24;
 export function usageCharts({ context, at }: Visit, project: Project): Html {
   const hours = usageByHour(context, project, shownHours, at);
   const used = hours.map(({ computeMs }) => cuHours(computeMs));
-  const total = Math.round(used.reduce((sum, one) => sum + one, 0) * 100) / 100;
+  const total = hundredths(used.reduce((sum, one) => sum + one, 0));
   const peak = Math.max(...hours.map((hour) => hour.peak));
   return html`<div class="charts">
 ${barChart({
   title: "CU hours",
   summary: `${counted(total, "CU hour")} in the last ${shownHours} hours`,
-  bars: hours.map((hour) => bar(hour, cuHours(hour.computeMs), counted(cuHours(hour.computeMs), "CU hour"))),
+  bars: hours.map((hour) => bar(hour, cuHours(hour.computeMs), usedInWords(hour.computeMs))),
   counts: false,
 })}
 ${barChart({
@@ -30,9 +30,5 @@ ${barChart({
 }
 
 function bar({ index }: Period, value: number, words: string): Bar {
-  return { label: new Date(index * 3_600_000).toISOString().slice(11, 16), value, words };
-}
-
-function cuHours(computeMs: number): number {
-  return Math.round(computeMs / 36_000) / 100;
+  return { label: timeOfDay(index * hourMs), value, words };
 }
