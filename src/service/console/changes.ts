@@ -4,13 +4,14 @@ import { refusals } from "../refusal.ts";
 import { sizeInWords, suspensionInWords } from "./labels.ts";
 import { keptQuery } from "./pages/paging.ts";
 import { branchPath, computePath } from "./pages/paths.ts";
-import { computeApiPath, pathOf, type Visit } from "./visit.ts";
+import { computeApiPath, type Done, pathOf, type Visit } from "./visit.ts";
 
-/** Changes what the person edited of a compute's size and scale to zero; returns the path to show next. */
-export function changeCompute(visit: Visit): string {
-  const { context, form, session, query } = visit;
+/** Changes what the person edited of a compute's size and scale to zero; answers the page to show next. */
+export function changeCompute(visit: Visit): Done {
+  const { context, form, query } = visit;
   const { endpoint_id: ofPage } = visit.params;
-  const [projectId, endpointId] = [param(visit, "project_id"), ofPage ?? form["compute"] ?? ""];
+  const [projectId, branchId] = [param(visit, "project_id"), param(visit, "branch_id")];
+  const endpointId = ofPage ?? form["compute"] ?? "";
   const [min, max, suspend] = (form["shown"] ?? "").split("/");
   const endpoint = {
     ...(form["min"] !== min && { autoscaling_limit_min_cu: numberIn(form["min"]) }),
@@ -19,30 +20,29 @@ export function changeCompute(visit: Visit): string {
   };
   visit.act("PATCH", computeApiPath(visit, endpointId), { endpoint });
   const after = context.store.endpoints.get(projectId, endpointId);
-  if (after) {
-    const suspends = suspensionInWords(after.suspendTimeoutSeconds);
-    session.notice = `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.`;
-  }
-  if (ofPage !== undefined) return computePath(projectId, param(visit, "branch_id"), ofPage);
-  const path = branchPath(projectId, param(visit, "branch_id"));
-  return `${path}?${keptQuery(query)}#${encodeURIComponent(endpointId)}`;
+  const suspends = after && suspensionInWords(after.suspendTimeoutSeconds);
+  const ofList = `${branchPath(projectId, branchId)}?${keptQuery(query)}#${encodeURIComponent(endpointId)}`;
+  return {
+    to: ofPage === undefined ? ofList : computePath(projectId, branchId, ofPage),
+    ...(after && { notice: `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.` }),
+  };
 }
 
-export function createPersonalKey(visit: Visit): string {
+export function createPersonalKey(visit: Visit): Done {
   return keepSecret(visit, visit.act("POST", "/api_keys", { key_name: nameIn(visit) }).body);
 }
 
-export function createOrganizationKey(visit: Visit): string {
+export function createOrganizationKey(visit: Visit): Done {
   const { project } = visit.form;
   const body = { key_name: nameIn(visit), ...(project !== "" && { project_id: project }) };
   return keepSecret(visit, visit.act("POST", organizationKeys(visit), body).body);
 }
 
-export function revokePersonalKey(visit: Visit): string {
+export function revokePersonalKey(visit: Visit): Done {
   return revoke(visit, pathOf("api_keys", param(visit, "key_id")));
 }
 
-export function revokeOrganizationKey(visit: Visit): string {
+export function revokeOrganizationKey(visit: Visit): Done {
   return revoke(visit, `${organizationKeys(visit)}${pathOf(param(visit, "key_id"))}`);
 }
 
@@ -50,16 +50,15 @@ function organizationKeys(visit: Visit): string {
   return pathOf("organizations", param(visit, "org_id"), "api_keys");
 }
 
-function keepSecret({ session }: Visit, answer: unknown): string {
+function keepSecret({ session }: Visit, answer: unknown): Done {
   const { name, key: secret } = ApiKeyCreated.parse(answer);
   session.created = { name, secret };
-  return "/app/keys";
+  return { to: "/app/keys" };
 }
 
-function revoke(visit: Visit, path: string): string {
+function revoke(visit: Visit, path: string): Done {
   visit.act("DELETE", path);
-  visit.session.notice = "The key is revoked: requests with it fail from now on.";
-  return "/app/keys";
+  return { to: "/app/keys", notice: "The key is revoked: requests with it fail from now on." };
 }
 
 function nameIn({ form }: Visit): string {

@@ -209,7 +209,9 @@ interface SignedIn {
 /** Carries out a form and redirects the browser; a refusal is shown on the page of the form. */
 function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply {
   try {
-    return redirect(route.submit(visit));
+    const { to, notice } = route.submit(visit);
+    if (notice !== undefined) visit.session.notice = notice;
+    return redirect(to);
   } catch (error) {
     return refusalPage(error, layout, () => route.again(visit));
   }

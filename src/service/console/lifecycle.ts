@@ -2,116 +2,107 @@ import { param } from "../http/route.ts";
 import { ProjectOnly } from "../http/shapes.ts";
 import { refusals } from "../refusal.ts";
 import { branchPath, computePath, projectPath } from "./pages/paths.ts";
-import { branchApiPath, computeApiPath, pathOf, type Visit } from "./visit.ts";
+import { branchApiPath, computeApiPath, type Done, pathOf, type Visit } from "./visit.ts";
 
-/** Starts a compute. Like all of these, returns the path to show next. */
-export function startCompute(visit: Visit): string {
+/** Starts a compute. Like all of these, answers the page to show next. */
+export function startCompute(visit: Visit): Done {
   return changed(visit, "start", "is starting");
 }
 
-export function suspendCompute(visit: Visit): string {
+export function suspendCompute(visit: Visit): Done {
   return changed(visit, "suspend", "is suspending: its connections were cut");
 }
 
-export function restartCompute(visit: Visit): string {
+export function restartCompute(visit: Visit): Done {
   return changed(visit, "restart", "is restarting: its connections were cut");
 }
 
-export function enableCompute(visit: Visit): string {
-  return setDisabled(visit, false);
+function changed(visit: Visit, verb: string, notice: string): Done {
+  visit.act("POST", `${computeApiPath(visit)}/${verb}`);
+  return onCompute(visit, notice);
 }
 
-export function disableCompute(visit: Visit): string {
-  return setDisabled(visit, true);
+export function enableCompute(visit: Visit): Done {
+  visit.act("PATCH", computeApiPath(visit), { endpoint: { disabled: false } });
+  return onCompute(visit, "is enabled: a connection starts it");
 }
 
-function setDisabled(visit: Visit, disabled: boolean): string {
-  const id = param(visit, "endpoint_id");
-  visit.act("PATCH", computeApiPath(visit), { endpoint: { disabled } });
-  visit.session.notice = disabled
-    ? `${id} is disabled: it takes no connection until it is enabled.`
-    : `${id} is enabled: a connection starts it.`;
-  return computePath(param(visit, "project_id"), param(visit, "branch_id"), id);
+export function disableCompute(visit: Visit): Done {
+  visit.act("PATCH", computeApiPath(visit), { endpoint: { disabled: true } });
+  return onCompute(visit, "is disabled: it takes no connection until it is enabled");
 }
 
-export function moveCompute(visit: Visit): string {
-  const to = visit.form["to"] ?? "";
+export function moveCompute(visit: Visit): Done {
+  const { to = "" } = visit.form;
   visit.act("PATCH", computeApiPath(visit), { endpoint: { branch_id: to } });
-  visit.session.notice = `${param(visit, "endpoint_id")} was moved here, and is idle.`;
-  return computePath(param(visit, "project_id"), to, param(visit, "endpoint_id"));
+  return onCompute(visit, "was moved here, and is idle", to);
 }
 
-export function deleteCompute(visit: Visit): string {
+export function deleteCompute(visit: Visit): Done {
   visit.act("DELETE", computeApiPath(visit));
-  visit.session.notice = `${param(visit, "endpoint_id")} is deleted.`;
-  return branchPath(param(visit, "project_id"), param(visit, "branch_id"));
+  return onBranch(visit, `${param(visit, "endpoint_id")} is deleted.`);
 }
 
-export function createCompute(visit: Visit): string {
-  const { form, session } = visit;
-  const branch_id = param(visit, "branch_id");
-  const size = Number(form["size"]);
-  const endpoint = {
-    branch_id,
-    type: form["type"],
-    autoscaling_limit_min_cu: size,
-    autoscaling_limit_max_cu: size,
-  };
+export function createCompute(visit: Visit): Done {
+  const { size, type } = visit.form;
+  const sizes = { autoscaling_limit_min_cu: Number(size), autoscaling_limit_max_cu: Number(size) };
+  const endpoint = { branch_id: param(visit, "branch_id"), type, ...sizes };
   visit.act("POST", pathOf("projects", param(visit, "project_id"), "endpoints"), { endpoint });
-  session.notice = "The compute is created and is starting.";
-  return branchPath(param(visit, "project_id"), branch_id);
+  return onBranch(visit, "The compute is created and is starting.");
 }
 
-export function createProject(visit: Visit): string {
-  const { form, session } = visit;
+export function createProject(visit: Visit): Done {
+  const { form } = visit;
   const name = (form["name"] ?? "").trim();
   const owner = form["owner"] ?? "";
   const project = { ...(name !== "" && { name }), ...(owner !== "" && { org_id: owner }) };
   const answer = ProjectOnly.parse(visit.act("POST", "/projects", { project }).body);
-  session.notice = "The project is created, with a branch and its compute.";
-  return projectPath(answer.project.id);
+  return { to: projectPath(answer.project.id), notice: "The project is created, with a branch and its compute." };
 }
 
-export function createBranch(visit: Visit): string {
-  const { form, session } = visit;
+export function createBranch(visit: Visit): Done {
+  const { form } = visit;
   const name = (form["name"] ?? "").trim();
   const branch = { ...(name !== "" && { name }), parent_id: form["parent"] };
   const endpoints = form["compute"] === "true" ? [{ type: "read_write" }] : [];
   visit.act("POST", pathOf("projects", param(visit, "project_id"), "branches"), { branch, endpoints });
-  session.notice = "The branch is created.";
-  return projectPath(param(visit, "project_id"));
+  return onProject(visit, "The branch is created.");
 }
 
 /** Sets the end of a branch, in seconds from now, or takes it away. */
-export function endBranch(visit: Visit): string {
+export function endBranch(visit: Visit): Done {
   const { seconds } = visit.form;
   const end = new Date(Math.floor(visit.at / 1000) * 1000 + Number(seconds) * 1000);
   if (seconds !== "" && Number.isNaN(end.getTime()))
     throw refusals.invalid("the end must be a number of seconds from now");
   visit.act("PATCH", branchApiPath(visit), { branch: { expires_at: seconds === "" ? null : end.toISOString() } });
-  visit.session.notice = seconds === "" ? "The branch has no end any more." : "The branch has a new end.";
-  return branchPath(param(visit, "project_id"), param(visit, "branch_id"));
+  return onBranch(visit, seconds === "" ? "The branch has no end any more." : "The branch has a new end.");
 }
 
 /** Gives a branch the state of its parent. */
-export function resetBranch(visit: Visit): string {
+export function resetBranch(visit: Visit): Done {
   const [projectId, branchId] = [param(visit, "project_id"), param(visit, "branch_id")];
   const parentId = visit.context.store.branches.get(projectId, branchId)?.parentId;
   if (parentId === undefined) throw refusals.unprocessable("the branch has no parent to be reset to");
   visit.act("POST", `${branchApiPath(visit)}/restore`, { source_branch_id: parentId });
-  visit.session.notice = "The branch is reset to its parent.";
-  return branchPath(projectId, branchId);
+  return onBranch(visit, "The branch is reset to its parent.");
 }
 
-export function deleteBranch(visit: Visit): string {
+export function deleteBranch(visit: Visit): Done {
   visit.act("DELETE", branchApiPath(visit));
-  visit.session.notice = "The branch is deleted with its computes.";
-  return projectPath(param(visit, "project_id"));
+  return onProject(visit, "The branch is deleted with its computes.");
 }
 
-function changed(visit: Visit, verb: string, notice: string): string {
+function onProject(visit: Visit, notice: string): Done {
+  return { to: projectPath(param(visit, "project_id")), notice };
+}
+
+function onBranch(visit: Visit, notice: string): Done {
+  return { to: branchPath(param(visit, "project_id"), param(visit, "branch_id")), notice };
+}
+
+/** `notice` goes on after the compute's id. */
+function onCompute(visit: Visit, notice: string, branchId = param(visit, "branch_id")): Done {
   const id = param(visit, "endpoint_id");
-  visit.act("POST", `${computeApiPath(visit)}/${verb}`);
-  visit.session.notice = `${id} ${notice}.`;
-  return computePath(param(visit, "project_id"), param(visit, "branch_id"), id);
+  return { to: computePath(param(visit, "project_id"), branchId, id), notice: `${id} ${notice}.` };
 }

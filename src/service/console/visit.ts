@@ -48,12 +48,17 @@ export interface PageRoute {
   show(visit: Visit): Page | Moved;
 }
 
+/** The page after a form was carried out, and what that page says once. */
+export interface Done extends Moved {
+  notice?: string;
+}
+
 /** A submitted form: does something, then redirects the browser to a page. */
 export interface FormRoute {
   method: "POST";
   path: string;
-  /** Returns the path of the next page. A refusal is shown on the form's page instead. */
-  submit(visit: Visit): string;
+  /** A refusal is shown on the form's page instead. */
+  submit(visit: Visit): Done;
   /** The form's page, which shows a refusal. */
   again(visit: Visit): Page;
 }
