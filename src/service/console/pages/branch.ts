@@ -18,7 +18,7 @@ import {
 import type { Page, Visit } from "../visit.ts";
 import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
-import { computeSorts, computeStates, findComputes, nothingFound } from "./computes.ts";
+import { computeSorts, computeStates, findComputes, noComputes } from "./computes.ts";
 import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions } from "./options.ts";
@@ -45,7 +45,7 @@ export function branchPage(visit: Visit): Page {
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))} · <a href="${rolesPath(project.id, branch.id)}">Roles and databases</a>${context.queries && html` · <a href="${branchPath(project.id, branch.id)}/query">Query</a>`}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 ${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts })}
-<div id="computes" data-live>${computes.length === 0 ? noCompute : found.total === 0 ? nothingFound(part) : computeTable(visit, found.rows, free)}</div>
+<div id="computes" data-live>${computes.length === 0 ? noCompute : found.total === 0 ? noComputes(part) : computeTable(visit, found.rows, free)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>

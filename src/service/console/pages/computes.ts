@@ -9,7 +9,7 @@ import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWor
 import type { Page, Visit } from "../visit.ts";
 import { managementInWords } from "./management.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
-import { table } from "./parts.ts";
+import { nothingFound, table } from "./parts.ts";
 import { branchPath, computePath, projectPath } from "./paths.ts";
 
 /** The computes of all projects that the account reaches, found by a part of their id, name or branch. */
@@ -20,7 +20,7 @@ export function computesPage(visit: Visit): Page {
     title: "Computes",
     main: html`<h1>Computes</h1>
 ${listControls(visit, { search: "Id, name or branch", states: computeStates, sorts })}
-<div id="computes" data-live>${found.total === 0 ? nothingFound(part) : computeTable(visit, found.rows)}</div>
+<div id="computes" data-live>${found.total === 0 ? noComputes(part) : computeTable(visit, found.rows)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A compute that an operator made is also found by its fleet, and by its Compute or Branch, as
 <code>namespace/name</code> or by uid.</p>`,
@@ -66,10 +66,9 @@ export const computeSorts = [
 
 const sorts = [["", "oldest first"], ["branch", "branch"], ...computeSorts] as const;
 
-export function nothingFound({ search, state }: Part): Html {
-  if (search !== "") return html`<p>No compute has <q>${search}</q> in its id, its name or its branch.</p>`;
-  if (state !== "") return html`<p>No compute is ${state}.</p>`;
-  return html`<p>There are no computes yet. <a href="/app/projects">Choose a project</a>, then a branch: its page makes one.</p>`;
+export function noComputes(part: Part): Html {
+  const yet = html`<p>There are no computes yet. <a href="/app/projects">Choose a project</a>, then a branch: its page makes one.</p>`;
+  return nothingFound(part, "compute", "its id, its name or its branch", yet);
 }
 
 /** A table of computes of any project. `prefix`: of the ids of rows, where a page has several tables. */

@@ -2,6 +2,7 @@ import { lastPage, type PageFound, pageAmong, type RowsWanted } from "../../stor
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import type { Visit } from "../visit.ts";
+import { option } from "./parts.ts";
 
 /** Rows of a list on one page. */
 export const perPage = 50;
@@ -43,9 +44,7 @@ export function listControls(
   const { search, state, sort } = partOf(visit);
   const select = (name: string, label: string, chosen: string, choices: readonly Choice[]) =>
     choices.length > 1 &&
-    html`<label>${label} <select name="${name}">${choices.map(
-      ([value, words]) => html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`,
-    )}</select></label>`;
+    html`<label>${label} <select name="${name}">${choices.map(([value, words]) => option(value, words, value === chosen))}</select></label>`;
   return html`<form class="search" method="get" action="" role="search">
 <label for="search">${list.search}</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
 ${select("state", "State", state, list.states)} ${select("sort", "Sort", sort, list.sorts)}

@@ -1,6 +1,6 @@
+import type { RowsWanted } from "../../store/table.ts";
 import { type Html, html, type Value } from "../html.ts";
 import { tokenField } from "../layout.ts";
-import type { Part } from "./paging.ts";
 
 /** A table of a page; on a narrow screen each row of `cards` is one. */
 export function table(caption: string | undefined, columns: readonly Value[], rows: Value, kind = "cards"): Html {
@@ -31,7 +31,13 @@ export function option(value: string | number, words: Value, isChosen = false): 
   return html`<option value="${value}"${isChosen && html` selected`}>${words}</option>`;
 }
 
+/** As `none`, in whole sentences: `places` are searched, and `yet` is said where nothing was looked for. */
+export function nothingFound({ search, state }: RowsWanted, noun: string, places: string, yet: Html): Html {
+  if (search !== "") return html`<p>No ${noun} has <q>${search}</q> in ${places}.</p>`;
+  return state === "" ? yet : html`<p>No ${noun} is ${state}.</p>`;
+}
+
 /** The text in place of a list without rows: there are none yet, or none as they are looked for. */
-export function none({ search, state }: Pick<Part, "search" | "state">, yet = "yet"): Html {
+export function none({ search, state }: Pick<RowsWanted, "search" | "state">, yet = "yet"): Html {
   return html`<p>None ${search === "" && state === "" ? yet : "like this"}.</p>`;
 }

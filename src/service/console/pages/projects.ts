@@ -3,8 +3,8 @@ import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import type { Page, Visit } from "../visit.ts";
-import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
-import { lineForm, option, table } from "./parts.ts";
+import { listControls, pageLinks, partOf, perPage } from "./paging.ts";
+import { lineForm, nothingFound, option, table } from "./parts.ts";
 import { projectPath } from "./paths.ts";
 
 /** The projects that the account reaches: its own, and those of its organizations. */
@@ -17,7 +17,7 @@ export function projectsPage(visit: Visit): Page {
     title: "Projects",
     main: html`<h1>Projects</h1>
 ${listControls(visit, { search: "Name or id", states, sorts })}
-${found.total === 0 ? nothingFound(part) : projectTable(visit, found.rows)}
+${found.total === 0 ? nothingFound(part, "project", "its name or id", noneYet) : projectTable(visit, found.rows)}
 ${pageLinks(query, found, ["project", "projects"])}
 <section><h2>New project</h2>${projectForm(visit)}</section>`,
   };
@@ -36,11 +36,7 @@ const sorts = [
   ["used", "most used first"],
 ] as const;
 
-function nothingFound({ search, state }: Part): Html {
-  if (search !== "") return html`<p>No project has <q>${search}</q> in its name or id.</p>`;
-  if (state !== "") return html`<p>No project is ${state}.</p>`;
-  return html`<p>There are no projects yet: make one below.</p>`;
-}
+const noneYet = html`<p>There are no projects yet: make one below.</p>`;
 
 /** Makes a project of the account or of one of its organizations. */
 export function projectForm({ context, account, token, form }: Visit): Html {
