@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { rules } from "../../src/service/rules.ts";
 import { memberRoles } from "../../src/service/store/accounts.ts";
+import { Visitor } from "./console/visitor.ts";
 import { callers, tryCell } from "./keys/cells.ts";
 import { keys, project, Shop } from "./support/shop.ts";
 
@@ -60,6 +61,9 @@ describe("the roles of an organization", () => {
     expect(shop.send(keys.bob, "GET /organizations/org-shop").status).toBe(200);
     expect(shop.send(keys.bob, `GET /projects/${project}`).status).toBe(404);
     expect(shop.send(keys.bob, "GET /projects?search=shop").body["projects"]).toEqual([]);
+    const listed = Object.values(shop.send(keys.bob, "GET /organizations/org-shop/api_keys").body);
+    expect(listed).toEqual([expect.objectContaining({ name: "ci" })]);
+    expect(new Visitor(shop.core).signIn("acc-bob").get("/app/keys").html).not.toMatch(/one-project|Project shop/);
   });
 
   it("the members of a project are those of its organization, each with the permission of its role", () => {

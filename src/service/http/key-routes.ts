@@ -1,4 +1,5 @@
 import { ApiKeyCreate, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
+import { rightIn } from "../accounts/caller.ts";
 import { createdView, listedView, revokedView } from "../accounts/key-view.ts";
 import type { ServiceContext } from "../context.ts";
 import { isSameOwner } from "../projects/owner.ts";
@@ -56,11 +57,16 @@ export const keyRoutes: readonly Route[] = [
       method: "GET",
       path: "/organizations/{org_id}/api_keys",
       operationId: "listOrgApiKeys",
-      summary: "The organization's keys, project-scoped ones among them.",
+      summary: "The organization's keys, and those scoped to the projects that the key reaches.",
       ...noInput,
       answers: { 200: KeyList },
     },
-    ({ context, organization }) => listed(context, context.store.keys.ofOrganization(organization.id)),
+    ({ context, organization, caller }) => {
+      const { keys } = context.store;
+      const reaches = rightIn(context.store, caller, { kind: "organization", id: organization.id }) !== undefined;
+      const shown = keys.ofOrganization(organization.id).filter(({ scope }) => reaches || scope.kind !== "project");
+      return listed(context, shown);
+    },
   ),
   organizationRoute(
     { right: "member", personalKey: true },

@@ -74,7 +74,14 @@ function organizationSection(visit: Visit, { id, name }: Organization): Html {
   const path = `app/organizations/${id}/keys`;
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
 <p class="about">${rightsInWords[role]}</p>
-${keyList(visit, { kind: "organization", organizationId: id }, { title: `the keys of ${name}`, path, revocable: role === "admin" })}
+${
+  role !== "collaborator" &&
+  keyList(
+    visit,
+    { kind: "organization", organizationId: id },
+    { title: `the keys of ${name}`, path, revocable: role === "admin" },
+  )
+}
 ${createsKeys(role) && createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
 }
 
