@@ -3,8 +3,8 @@ import type { SeedInput } from "../support/service.ts";
 import { Shop } from "../support/shop.ts";
 
 /**
- * Names in a service in which everything is named after a bird, so that words show whose things an answer tells of: each
- * project with all that is in it, each organization and each person has one of its own.
+ * Names in a service in which everything is named after a bird, so that words show whose things an answer tells of:
+ * each project with all that is in it, each organization and each person has one of its own.
  */
 const nests = ["quail", "heron", "finch", "robin", "raven", "swift"] as const;
 export const flocks = ["stork", "crane"] as const;

@@ -13,7 +13,7 @@ export interface Caller {
   before?: (aviary: Aviary) => unknown;
 }
 
-/** One way to call: a line such as `GET /projects/{project_id}`, with what is sent; parameters are in braces or behind `@`. */
+/** One way to call, such as `GET /projects/{project_id}`, and what is sent; parameters are in braces or behind `@`. */
 export interface Way {
   method: string;
   path: string;
@@ -37,7 +37,10 @@ export type Send = (
 
 type Assigned = readonly (readonly [parameter: string, bird: Named])[];
 
-/** Every mix of birds in a path: its first parameter of one, all others of another; where these agree, mixed in the input. */
+/**
+ * Every mix of birds: the first parameter of a path of one, all others of another; where these agree, mixed in what is
+ * sent.
+ */
 function* mixes(way: Way): Generator<Assigned> {
   const [first, ...rest] = parametersIn(way.path);
   const sent = parametersIn(JSON.stringify(way.input ?? ""));
