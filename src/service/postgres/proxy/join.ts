@@ -98,6 +98,7 @@ function commandsOf(client: Duplex, server: Duplex): (chunk: Buffer) => Buffer {
 function forward(from: Duplex, to: Duplex, changed = (chunk: Buffer) => chunk): void {
   from.on("data", (chunk: Buffer) => {
     const passed = changed(chunk);
+    if (passed.length === 0) return;
     if (to.writable && !to.write(passed)) from.pause();
   });
   to.on("drain", () => from.resume());

@@ -36,8 +36,8 @@ export class MessageFilter {
   readonly #rules: MessageRules;
   /** Bytes still to pass of a message that is not held. */
   #passing = 0;
-  /** The beginning of a message: of any one its head, of a held one what there is. */
-  #held: Buffer = Buffer.alloc(0);
+  /** The beginning of a message, and room for the rest: of any one for its head, of a held one for all of it. */
+  #held: { bytes: Buffer; length: number } | undefined;
 
   constructor(rules: MessageRules) {
     this.#rules = rules;
@@ -45,7 +45,8 @@ export class MessageFilter {
 
   /** The bytes to send to the other side. Throws `Rejection`. */
   push(chunk: Buffer): Buffer {
-    const received = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const received = this.#completed(chunk);
+    if (!received) return Buffer.alloc(0);
     const out: Buffer[] = [];
     let sent = 0;
     let at = Math.min(this.#passing, received.length);
@@ -65,8 +66,24 @@ export class MessageFilter {
       }
       at = end;
     }
-    this.#held = received.subarray(at);
+    this.#hold(received.subarray(at));
     out.push(received.subarray(sent, at));
     return out.length === 1 ? (out[0] ?? Buffer.alloc(0)) : Buffer.concat(out);
+  }
+
+  #hold(begun: Buffer): void {
+    const wanted = headAt(begun, 0)?.end ?? headBytes;
+    this.#held = begun.length === 0 ? undefined : { bytes: Buffer.allocUnsafe(wanted), length: begun.length };
+    if (this.#held) begun.copy(this.#held.bytes);
+  }
+
+  /** A chunk behind what is held; `undefined` where that is not complete yet. Each byte of a message may be a chunk. */
+  #completed(chunk: Buffer): Buffer | undefined {
+    const held = this.#held;
+    if (!held) return chunk;
+    const used = chunk.copy(held.bytes, held.length);
+    held.length += used;
+    if (held.length < held.bytes.length) return undefined;
+    return used === chunk.length ? held.bytes : Buffer.concat([held.bytes, chunk.subarray(used)]);
   }
 }
