@@ -75,7 +75,7 @@ it("the log of a directory reaches from its first segment to its last, whatever 
 
 it("a standby knows of which data it was made, and only its owner may read that", async () => {
   const data = join(home, "standby");
-  mkdirSync(data);
+  mkdirSync(data, { recursive: true });
   expect(await originOf(data)).toBeUndefined();
   await makeStandby(data, "1234", undefined);
   expect([await originOf(data), readdirSync(data).toSorted()]).toEqual([

@@ -100,6 +100,26 @@ describe("a replica", () => {
     expect([fakes.operations().length - before, connections(fakes.replicaOf(id))]).toEqual([1, "901"]);
   });
 
+  it("a replica that does not come up again beside a primary that grew is started by an operation of its own", async () => {
+    await start();
+    const id = await replica();
+    const connections = (data: string) => fakes.machine.servers.get(data)?.setting("max_connections");
+    fakes.machine.answer = ({ sql, data }) => {
+      // The primary is up: the next to start is the replica.
+      if (sql === presentQuery && connections(data) === "901") fakes.machine.complaint = "FATAL:  not now\n";
+      return undefined;
+    };
+    const before = fakes.operations().length;
+    const endpoint = { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 };
+    await fakes.send(`PATCH ${compute}`, { endpoint });
+    await fakes.until(() => fakes.operations().length > before + 1);
+    fakes.machine.answer = () => undefined;
+    await fakes.settled();
+    await fakes.until(() => connections(fakes.replicaOf(id)) === "901");
+    const of = fakes.store.operations.ofEndpoint(project, id, 1);
+    expect(of.map(({ action, status }) => [action, status])).toEqual([["start_compute", "finished"]]);
+  });
+
   it("a replica of an idle primary keeps its data where the primary's log has ended since, and gets new data else", async () => {
     const id = await replica();
     const [restart, mark] = [`POST /projects/${project}/endpoints/${id}/restart`, join(fakes.replicaOf(id), "mine")];

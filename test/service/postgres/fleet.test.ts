@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { arrive } from "../../../src/service/computes/connect.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project } from "./rig.ts";
 
@@ -177,4 +178,32 @@ it("a service that ends while a server starts stops that one too, and the operat
   held.resolve(undefined);
   await stopping;
   expect([fakes.machine.servers.size, store.operations.openEnded().length]).toEqual([0, 1]);
+});
+
+it("a compute whose start waits for another one on its branch is not started by a service that ends", async () => {
+  const id = await replica();
+  await fakes.change(`POST /projects/${project}/endpoints/${id}/suspend`);
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql.startsWith(presentQuery) ? held.promise : undefined);
+  const moment = now();
+  fakes.core.change((context, at) => [primary, id].map((one) => arrive(context, fakes.compute(one), at)));
+  await fakes.until(() => fakes.machine.servers.size === 1);
+  await fakes.clock.looks();
+  const stopping = fakes.stop();
+  held.resolve(undefined);
+  await stopping;
+  expect(eventsFrom(moment)).toEqual([`start ${main}`, `end ${main}`]);
+  expect(fakes.errors).toEqual([]);
+});
+
+it("a service that ends waits for the server on which it reads for a caller", async () => {
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql === "SHOW server_version" ? held.promise : undefined);
+  const reading = fakes.postgres.catalog.schema(main, "stock", undefined).then(() => "read", String);
+  await fakes.until(() => fakes.machine.asked("stock").includes("SHOW server_version"));
+  const stopping = fakes.stop().then(() => fakes.machine.servers.size);
+  await fakes.clock.looks();
+  held.resolve(undefined);
+  expect(await stopping).toBe(0);
+  await reading;
 });

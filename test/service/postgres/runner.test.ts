@@ -218,6 +218,20 @@ describe("a service that begins on an earlier one's data", () => {
   });
 });
 
+it("a look at what nothing needs that fails is reported, and the next change brings another", async () => {
+  const spy = vi.spyOn(fakes.store.branchData, "all").mockImplementationOnce(() => {
+    throw new TypeError("a mistake");
+  });
+  fakes.core.change(() => {});
+  await fakes.until(() => fakes.errors.length === 1);
+  expect(String(fakes.errors[0])).toContain("a mistake");
+  const made = await fakes.branch({});
+  await fakes.change(`DELETE /projects/${project}/branches/${made.id}`);
+  await expect.poll(() => fakes.names("branches")).toHaveLength(1);
+  spy.mockRestore();
+  expect(fakes.errors).toHaveLength(1);
+});
+
 it("a service that ends stops every server in order, and begins nothing more", async () => {
   await start();
   await fakes.send(`POST ${compute}/restart`);
