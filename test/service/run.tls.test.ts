@@ -12,7 +12,11 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 /** Asks over TLS, as a client that trusts only this authority and finds the host on this machine. */
-function get(url: string, ca: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+function get(
+  url: string,
+  ca: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string; cookie: string | undefined }> {
   const { hostname, port, pathname } = new URL(url);
   return new Promise((resolve, reject) => {
     const options = {
@@ -26,7 +30,9 @@ function get(url: string, ca: string, headers: Record<string, string> = {}): Pro
     const asked = request(options, (answer) => {
       const pieces: Buffer[] = [];
       answer.on("data", (piece: Buffer) => pieces.push(piece));
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString() }));
+      const { statusCode: status = 0, headers: given } = answer;
+      const cookie = given["set-cookie"]?.join();
+      answer.on("end", () => resolve({ status, text: Buffer.concat(pieces).toString(), cookie }));
     });
     asked.on("error", reject).end();
   });
@@ -54,6 +60,8 @@ describe("--api-tls", () => {
     const second = await started(data);
     expect(second.ca).toBe(first.ca);
     expect((await get(`${second.baseURL}/projects`, first.ca, headers)).status).toBe(200);
+    const page = await get(second.baseURL.replace("/api/v2", "/"), second.ca);
+    expect(page.cookie).toMatch(/^__Host-compute_console=.*; Secure$/);
     await expect(get(second.baseURL.replace("api.db.test", "api.other.test"), second.ca)).rejects.toThrow(
       "does not match certificate",
     );

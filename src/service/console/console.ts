@@ -70,7 +70,7 @@ export class Console {
   /** The longest form, and in whose name it is kept; see `Service.bodyRoom`. */
   bodyRoom(call: ServiceCall): { holder: string; longest: number } | undefined {
     if (call.method !== "POST" || isFromElsewhere(call)) return undefined;
-    const session = this.#sessions.find(cookieIn(call.headers?.["cookie"]), this.#context.clock.now());
+    const session = this.#sessions.find(cookieIn(call), this.#context.clock.now());
     if (session) return { holder: session.accountId, longest: longestForm };
     return { holder: networkOf(call.remote ?? loopback), longest: longestOfStranger };
   }
@@ -78,7 +78,7 @@ export class Console {
   answer(call: ServiceCall, at: number): ServiceReply {
     const asset = assets.find(({ path }) => path === call.path);
     if (asset) return asset.reply;
-    const cookie = cookieIn(call.headers?.["cookie"]);
+    const cookie = cookieIn(call);
     const session = this.#sessions.find(cookie, at);
     const account = session && this.#context.store.accounts.get(session.accountId);
     const problem = call.method === "POST" ? this.#distrust(call, cookie) : undefined;
@@ -88,14 +88,14 @@ export class Console {
     if (problem) return pageReply(403, nothingHere, { ...layout, problem });
     if (call.method === "POST" && call.path === "/app/sign-out") {
       this.#sessions.close(cookie);
-      return withCookie(redirect("/"), takeCookie());
+      return withCookie(redirect("/"), takeCookie(call));
     }
     return this.#answerTo(call, at, { session, account, layout });
   }
 
   /** Answers a page that follows the service's changes. */
   follow(call: ServiceCall): Exchange {
-    const cookie = cookieIn(call.headers?.["cookie"]);
+    const cookie = cookieIn(call);
     const session = () => this.#sessions.find(cookie, this.#context.clock.now());
     const accountId = session()?.accountId;
     if (accountId === undefined || this.#streams.isFullFor(accountId)) {

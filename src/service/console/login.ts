@@ -24,12 +24,12 @@ export class Login {
 
   /** The sign-in page; also sets a cookie without a session if there is none, in a window of the person's own. */
   show(call: ServiceCall, status: number, problem?: Problem): ServiceReply {
-    const known = cookieIn(call.headers?.["cookie"]);
+    const known = cookieIn(call);
     const cookie = known ?? this.#sessions.newCookie();
     const token = this.#sessions.token(cookie);
     const page = signInPage({ token, next: nextOf(call), accounts: this.#choice(call) });
     const reply = pageReply(status, page, { account: undefined, token, path: call.path, problem });
-    return known === undefined && isOwnWindow(call) ? withCookie(reply, setCookie(cookie)) : reply;
+    return known === undefined && isOwnWindow(call) ? withCookie(reply, setCookie(call, cookie)) : reply;
   }
 
   /** Signs in the account of the form, if it is allowed. */
@@ -38,7 +38,7 @@ export class Login {
     try {
       const { accountId, keyId } = this.#whoIs(form, call, at);
       const cookie = this.#sessions.open(accountId, keyId, at);
-      return withCookie(redirect(safeNext(form["next"])), setCookie(cookie));
+      return withCookie(redirect(safeNext(form["next"])), setCookie(call, cookie));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return this.show(call, error.status, { title: "Not signed in", message: error.message });

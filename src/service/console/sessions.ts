@@ -1,5 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { ServiceContext } from "../context.ts";
+import type { ServiceCall } from "../http/message.ts";
 
 /** A signed-in account. Kept in memory: a restart of the service signs everyone out. */
 export interface Session {
@@ -78,23 +79,30 @@ export class Sessions {
   }
 }
 
-/** The console's cookie in a Cookie header. */
-export function cookieIn(header: string | undefined): string | undefined {
-  return new RegExp(`(?:^|;) *${cookieName}=([A-Za-z0-9]{32,100})(?:;|$)`).exec(header ?? "")?.[1];
+/** The console's cookie in a call. */
+export function cookieIn(call: Arrived): string | undefined {
+  return new RegExp(`(?:^|;) *${nameFor(call)}=([A-Za-z0-9]{32,100})(?:;|$)`).exec(call.headers?.["cookie"] ?? "")?.[1];
 }
 
 /**
  * A Set-Cookie header. Scripts cannot use the cookie, and other sites only with a link to a page: no page changes
- * anything, and a person who follows the link stays signed in. Without `Secure`, because the service speaks plain HTTP.
- * It ends with the browser.
+ * anything, and a person who follows the link stays signed in. It ends with the browser. Over TLS it never travels in
+ * clear, and no other host of the domain, nor anybody who answers for one without TLS, can set it.
  */
-export function setCookie(value: string): string {
-  return `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Lax`;
+export function setCookie(call: Arrived, value: string): string {
+  return `${nameFor(call)}=${value}; Path=/; HttpOnly; SameSite=Lax${call.encrypted === true ? "; Secure" : ""}`;
 }
 
 /** A Set-Cookie header that deletes the cookie. */
-export function takeCookie(): string {
-  return `${setCookie("")}; Max-Age=0`;
+export function takeCookie(call: Arrived): string {
+  return `${setCookie(call, "")}; Max-Age=0`;
+}
+
+type Arrived = Pick<ServiceCall, "headers" | "encrypted">;
+
+/** The cookie's name; browsers take one that begins so only from its own host, over TLS. */
+function nameFor({ encrypted }: Arrived): string {
+  return encrypted === true ? `__Host-${cookieName}` : cookieName;
 }
 
 function hashOf(cookie: string): string {

@@ -16,6 +16,8 @@ export interface ServiceCall {
   gone?: AbortSignal;
   /** The caller's address. Default 127.0.0.1. */
   remote?: string;
+  /** True if the call came over TLS. */
+  encrypted?: boolean;
   /** The version of HTTP in which the caller speaks. Default 1.1. */
   httpVersion?: string;
 }

@@ -226,6 +226,7 @@ function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessag
     head,
     path: url.pathname,
     httpVersion,
+    encrypted: "encrypted" in socket,
     // Of a parameter that is given twice, the first value counts.
     query: Object.fromEntries([...url.searchParams].toReversed()),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),

@@ -104,6 +104,21 @@ it("signing in gives another cookie, which neither scripts nor other sites can u
   expect(visitor.cookie).not.toBe(before);
 });
 
+it("signing in over TLS gives a cookie that never travels in clear, and takes none that another host could have set", () => {
+  const visitor = new Visitor(shop.core, { encrypted: true }).signIn("acc-ana");
+  const own = /^__Host-compute_console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax; Secure/;
+  expect(visitor.cookie).toMatch(/^__Host-compute_console=/);
+  const tossed = new Visitor(shop.core, { encrypted: true });
+  const inClear = signedIn();
+  tossed.cookie = inClear.cookie;
+  expect([inClear.get("/app/keys").status, tossed.get("/app/keys").status]).toEqual([200, 401]);
+  const { headers } = new Visitor(shop.core, { encrypted: true }).get("/");
+  expect(headers["set-cookie"]).toMatch(own);
+  expect(visitor.postOnly("/app/sign-out").headers["set-cookie"]).toBe(
+    "__Host-compute_console=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0",
+  );
+});
+
 it.each([
   ["a form of another site", "POST", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" }],
   ["a form of another origin in an old browser", "POST", { origin: "http://evil.example" }],

@@ -18,6 +18,7 @@ export class Visitor {
   readonly #remote: string;
   readonly #headers: Fields;
   readonly #httpVersion: string;
+  readonly #encrypted: boolean;
   cookie: string | undefined;
   token = "";
 
@@ -27,9 +28,11 @@ export class Visitor {
       remote = "127.0.0.1",
       headers = {},
       httpVersion = "1.1",
-    }: { remote?: string; headers?: Fields; httpVersion?: string } = {},
+      encrypted = false,
+    }: { remote?: string; headers?: Fields; httpVersion?: string; encrypted?: boolean } = {},
   ) {
     this.#httpVersion = httpVersion;
+    this.#encrypted = encrypted;
     this.#service = service;
     this.#remote = remote;
     this.#headers = { host: "localhost:8090", ...headers };
@@ -71,7 +74,8 @@ export class Visitor {
   #send(call: ServiceCall): Seen {
     const cookie = this.cookie === undefined ? {} : { cookie: this.cookie };
     const headers = { ...this.#headers, ...cookie, ...call.headers };
-    const reply = this.#service.call({ ...call, headers, remote: this.#remote, httpVersion: this.#httpVersion });
+    const from = { remote: this.#remote, httpVersion: this.#httpVersion, encrypted: this.#encrypted };
+    const reply = this.#service.call({ ...call, headers, ...from });
     this.#keep(reply);
     return { status: reply.status, headers: reply.headers, html: reply.body ?? "", later: reply.later };
   }
