@@ -218,7 +218,6 @@ export class SqlClient {
       this.#error ??= new ServerFailed(message.message, { cause: message });
     } else if (message.name === "readyForQuery") {
       const { resolve, reject } = this.#waiting ?? {};
-      this.#waiting = undefined;
       if (this.#error === undefined) resolve?.(answered);
       else reject?.(this.#error);
     }
@@ -260,7 +259,6 @@ export class SqlClient {
   #end(reason: Error): void {
     this.#ended ??= this.#error ?? reason;
     this.#waiting?.reject(this.#ended);
-    this.#waiting = undefined;
     this.#socket.destroy();
   }
 }

@@ -95,6 +95,29 @@ describe("the schema of a database", () => {
     expect(typesIn(sql).slice(-2)).toEqual(["ACL", "ACL"]);
   });
 
+  it("the schema begins as pg_dump's does, so that each statement means the same in every session", async () => {
+    expect((await dumped()).sql.split("--\n-- Name:")[0]).toBe(`--
+-- PostgreSQL database dump
+--
+
+-- Dumped from database version 17.2
+-- Dumped by compute-operator
+
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET transaction_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+`);
+  });
+
   it.each([
     ["16.9", false],
     ["17.0", true],

@@ -63,6 +63,41 @@ it.each([
   await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
 });
 
+it("a statement whose rows are refused is ended once, and nobody is given those that still come", async () => {
+  const directory = temporaryDirectory("sql-client");
+  const path = join(directory.path, "socket");
+  const key = message("K", Buffer.from("12345678"));
+  const rows = Buffer.concat(Array.from({ length: 30 }, () => message("D", "\0\x01\0\0\0\x011")));
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    let isLoggedIn = false;
+    socket
+      .on("error", () => {})
+      .on("data", () => {
+        socket.write(isLoggedIn ? Buffer.concat([rows, message("Z", "I")]) : Buffer.concat([key, welcome]));
+        isLoggedIn = true;
+      });
+  });
+  onTestFinished(() => {
+    server.close();
+    directory.remove();
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const client = await SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" });
+  let given = 0;
+  const refuse = () => {
+    given += 1;
+    return new Error("enough");
+  };
+  await expect(client.execute("SELECT 1", [], refuse)).rejects.toThrow("enough");
+  // The session, and the request to end the statement.
+  await expect.poll(() => connections).toBe(2);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([given, connections]).toEqual([1, 2]);
+  client.destroy("the end");
+});
+
 it("reads two pieces of a long answer at most in a turn of the loop", async () => {
   const row = message("D", "\0\x01\0\0\0\x011");
   const count = 100_000;

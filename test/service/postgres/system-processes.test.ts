@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
 import { Child } from "../../support/child.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -76,6 +78,34 @@ describe("the facts of a process", () => {
     await expect.poll(() => system.facts(pid)).toBeUndefined();
     expect(process.kill(pid, 0)).toBe(true);
     await parent.kill();
+    expect(await system.facts(pid)).toBeUndefined();
+  });
+});
+
+describe("the facts of a process on a system that shows none in files", () => {
+  /** No process has it, so its facts are asked of the system's program, as elsewhere those of every one. */
+  const pid = 99_999_999;
+
+  /** Puts a program in the place of the system's. */
+  function instead(text: string): void {
+    writeFileSync(join(directory.path, "ps"), `#!${node}\n${text}`, { mode: 0o755 });
+    vi.stubEnv("PATH", directory.path);
+    onTestFinished(() => void vi.unstubAllEnvs());
+  }
+
+  it("a process is known by its start, and by its command line in place of its directory", async () => {
+    instead(`const [wide, show, fields, of, pid] = process.argv.slice(2);
+      if (wide + show + fields + of === "-ww-olstart=,args=-p") console.log("Mon Jan  5 10:20:30 2026 /bin/postgres -D /data/" + pid);`);
+    const place = `/bin/postgres -D /data/${pid}`;
+    expect(await system.facts(pid)).toEqual({ startedAt: new Date(2026, 0, 5, 10, 20, 30).getTime() / 1000, place });
+  });
+
+  it.each([
+    ["fails", 'console.log("Mon Jan  5 10:20:30 2026 postgres"); process.exitCode = 1;'],
+    ["knows none", ""],
+    ["says no time", 'console.log("some day, not long ago  postgres");'],
+  ])("there are no facts where the system's program %s", async (_, text) => {
+    instead(text);
     expect(await system.facts(pid)).toBeUndefined();
   });
 });

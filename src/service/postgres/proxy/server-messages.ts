@@ -38,6 +38,6 @@ function changedError(body: Buffer): Buffer | undefined {
   const full = asFullDisk({ code: valueOf("C"), message: valueOf("M") ?? "" });
   if (!full) return undefined;
   const shown: Readonly<Record<string, string>> = { C: full.code, M: full.message };
-  const changed = fields.map((field) => `${field[0] ?? ""}${shown[field[0] ?? ""] ?? field.slice(1)}\0`).join("");
+  const changed = fields.map((field) => `${field.charAt(0)}${shown[field.charAt(0)] ?? field.slice(1)}\0`).join("");
   return message("E", `${changed}\0`);
 }
