@@ -14,6 +14,7 @@ import type { Target } from "./proxy/proxy.ts";
 import { loggedOut, Rejection } from "./proxy/rejection.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { Sockets } from "./sockets.ts";
+import { Turns } from "./turns.ts";
 import type { Verifiers } from "./verifiers.ts";
 
 /** Precision of `last_active` while clients come and go, in milliseconds: each writing of it goes to the disk. */
@@ -38,6 +39,7 @@ export class Gate {
   readonly #sessions: Sessions;
   /** By compute that changes: the wait of all its clients, as each change of the service is a look at each wait. */
   readonly #waits = new Map<string, Promise<Running | undefined>>();
+  readonly #checks = new Turns();
   #closed = false;
 
   constructor(service: DrivenService, ports: GatePorts) {
@@ -164,6 +166,7 @@ export class Gate {
         session.role = role;
         return verifiers.of(running, role).catch(asRejection);
       },
+      inTurn: (check) => this.#checks.take(endpointId, check),
       end: async (processId) => {
         await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
       },

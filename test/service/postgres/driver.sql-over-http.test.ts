@@ -46,6 +46,7 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
       socket,
       verifierOf,
       end: () => Promise.resolve(),
+      inTurn: (check) => check(),
       onServerEnd: () => () => {},
       logout: new AbortController().signal,
       enter: () => {},
@@ -74,9 +75,19 @@ it("a client that leaves while its compute wakes has no statement begun, and its
     return Promise.resolve(admission);
   };
   expect(await sqlOverHttp(call(gone.signal), admit)).toMatchObject({
+    body: expect.stringContaining("the connection was closed"),
+  });
+  expect([left(), heard]).toEqual([1, []]);
+  // Its password is being checked when it leaves.
+  const checked = new AbortController();
+  const verifierOf = (role: string) => {
+    checked.abort();
+    return admission.verifierOf(role);
+  };
+  expect(await sqlOverHttp(call(checked.signal), () => Promise.resolve({ ...admission, verifierOf }))).toMatchObject({
     body: expect.stringContaining("before it began"),
   });
-  await expect.poll(left).toBe(1);
+  await expect.poll(left).toBe(2);
   expect(heard).toEqual(["X\0\0\0\x04"]);
 });
 

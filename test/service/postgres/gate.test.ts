@@ -5,7 +5,7 @@ import { Gate } from "../../../src/service/postgres/gate.ts";
 import { PostgresServer } from "../../../src/service/postgres/server.ts";
 import { Sessions } from "../../../src/service/postgres/sessions.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
-import { primary, project, Shop } from "../support/shop.ts";
+import { preview, primary, project, Shop } from "../support/shop.ts";
 
 const minute = 60_000;
 const target = { endpointId: primary, pooled: false };
@@ -121,6 +121,27 @@ it("a client that is let in hears of the end of its compute's server", async () 
   const heard = new Promise<string>((resolve) => void admission.onServerEnd(() => resolve("ended")));
   ends.resolve(0);
   expect(await heard).toBe("ended");
+});
+
+it("passwords of one compute are checked one after another, and those of another meanwhile", async () => {
+  shop.active();
+  const { id } = shop.create({ branch_id: preview, type: "read_write" }).endpoint;
+  shop.finishOperations().core.settle();
+  const [one, next] = [await gate.admit(target), await gate.admit(target)];
+  const other = await gate.admit({ ...target, endpointId: id });
+  const checked: string[] = [];
+  const end = Promise.withResolvers<void>();
+  const check = (admission: typeof one, name: string) =>
+    admission.inTurn(() => {
+      checked.push(name);
+      return end.promise;
+    });
+  const all = [check(one, "one"), check(next, "next"), check(other, "other")];
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(checked).toEqual(["one", "other"]);
+  end.resolve();
+  await Promise.all(all);
+  expect(checked).toEqual(["one", "other", "next"]);
 });
 
 it("a client whose compute is up follows no change at all", async () => {

@@ -58,6 +58,7 @@ beforeEach(async () => {
         socket: path,
         verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
         end: () => Promise.resolve(),
+        inTurn: (check) => check(),
         onServerEnd: () => () => {},
         logout: new AbortController().signal,
         enter: () => {},

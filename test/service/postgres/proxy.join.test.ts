@@ -63,6 +63,7 @@ function admission(at = socket) {
     socket: at,
     verifierOf: (role: string) => Promise.resolve(verifier ?? unfitVerifier("", role)),
     end: () => Promise.resolve(),
+    inTurn: <Result>(check: () => Promise<Result>) => check(),
     onServerEnd: () => () => {},
     logout: new AbortController().signal,
     enter: () => {},

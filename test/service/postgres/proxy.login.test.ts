@@ -31,8 +31,27 @@ describe("the login of a client", () => {
   });
 
   it("the key of a password in clear is that of the role's, and a wrong one has none", async () => {
-    expect((await keyOf("secret", claim)).length).toBe(32);
-    expect(await refusal(keyOf("wrong", claim))).toBe('28P01 password authentication failed for user "app"');
+    const admission = { inTurn: <Result>(check: () => Promise<Result>) => check(), verifierOf: async () => verifier };
+    const of = (password: string) => keyOf({ password, role: "app", isGone: () => false }, admission);
+    expect((await of("secret")).length).toBe(32);
+    expect(await refusal(of("wrong"))).toBe('28P01 password authentication failed for user "app"');
+  });
+
+  it("a client that leaves before the turn of its password has it checked no more", async () => {
+    let asked = 0;
+    let isGone = false;
+    const admission = {
+      inTurn: <Result>(check: () => Promise<Result>) => {
+        isGone = true;
+        return check();
+      },
+      verifierOf: async () => {
+        asked += 1;
+        return verifier;
+      },
+    };
+    const checked = keyOf({ password: "secret", role: "app", isGone: () => isGone }, admission);
+    expect([await refusal(checked), asked]).toEqual(["08006 the connection was closed", 0]);
   });
 
   it.each([

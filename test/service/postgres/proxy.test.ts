@@ -63,6 +63,7 @@ beforeEach(async () => {
       socket,
       verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
       end: () => Promise.resolve(),
+      inTurn: (check) => check(),
       onServerEnd: (follower) => {
         endCompute = follower;
         return () => {};

@@ -38,7 +38,7 @@ export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Prom
 async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): Promise<readonly Buffer[]> {
   const { user, password, database, routed } = login;
   const parameters = Object.fromEntries(routed.parameters);
-  const clientKey = await proven(login, admission);
+  const clientKey = await proven(login, admission, call.gone);
   const client = await openClientSession(
     admission,
     { user, password, clientKey, database, parameters },
@@ -52,9 +52,9 @@ async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): P
 }
 
 /** Proves the password before the server sees it: a stranger gets no session, not even one that waits. */
-async function proven({ user, password }: SqlLogin, admission: Admission): Promise<Buffer> {
+async function proven({ user, password }: SqlLogin, admission: Admission, gone: AbortSignal): Promise<Buffer> {
   try {
-    return await keyOf(password, { role: user, verifier: await admission.verifierOf(user) });
+    return await keyOf({ password, role: user, isGone: () => gone.aborted }, admission);
   } catch (error) {
     admission.leave();
     throw error;

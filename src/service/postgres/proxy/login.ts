@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import { serialize } from "pg-protocol/dist/index.js";
 import { ScramLogin, type ScramSecret, type ScramVerifier } from "../scram.ts";
+import type { Admission } from "./admission.ts";
 import { MessageReader } from "./message-reader.ts";
 import { message } from "./messages.ts";
 import { Rejection } from "./rejection.ts";
@@ -31,7 +32,21 @@ export async function askPassword(client: Duplex, received: Buffer): Promise<{ p
  * The key of a password in clear that fits a role's verifier. Rejects with `Rejection` where it does not: neither the
  * server nor a pooler, which waits minutes for a database that is not there, sees a stranger.
  */
-export async function keyOf(password: string, { role, verifier }: Pick<Claim, "role" | "verifier">): Promise<Buffer> {
+export function keyOf({ password, role, isGone }: Clear, admission: Pick<Admission, "inTurn" | "verifierOf">) {
+  return admission.inTurn(async () => {
+    if (isGone()) throw new Rejection("08006", "the connection was closed");
+    return keyFor(password, { role, verifier: await admission.verifierOf(role) });
+  });
+}
+
+/** A client that sends its password in clear, and whether it has left. */
+export interface Clear {
+  password: string;
+  role: string;
+  isGone: () => boolean;
+}
+
+async function keyFor(password: string, { role, verifier }: Pick<Claim, "role" | "verifier">): Promise<Buffer> {
   const nonce = randomBytes(18).toString("base64");
   const login = new ScramLogin({ password }, nonce);
   const scram = new ScramServer(verifier, nonce, undefined);

@@ -125,7 +125,7 @@ export class Proxy {
       ? { routed: route(parameters, serverName), password: asked.password }
       : routeByPassword(parameters, asked.password);
     return this.#admit(arrived, routed, version, async (admission) => ({
-      secret: { clientKey: await keyOf(password, { role, verifier: await admission.verifierOf(role) }) },
+      secret: { clientKey: await keyOf({ password, role, isGone: () => client.destroyed }, admission) },
       rest: asked.rest,
     }));
   }
