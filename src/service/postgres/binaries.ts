@@ -17,7 +17,7 @@ export interface BinarySettings {
   /** Directory of the fetched programs. */
   cache: string;
   /** The environment of the programs that are run. */
-  env: Readonly<Record<string, string>>;
+  env: Readonly<Record<string, string | undefined>>;
   progress: (line: string) => void;
 }
 
@@ -120,7 +120,7 @@ async function unpack(
   name: string,
   integrity: string,
   directory: string,
-  env: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
   processes: Processes,
 ): Promise<void> {
   const flags = ["--silent", "--pack-destination", directory];

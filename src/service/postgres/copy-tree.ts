@@ -1,7 +1,7 @@
-import type { Dirent } from "node:fs";
-import { chown, mkdir, open, readdir, readlink, rename, symlink } from "node:fs/promises";
+import { open, readdir, readlink, rename, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { copyFilesInThread } from "./copy-files.ts";
+import { makeDirectory } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
 import { Slots } from "./slots.ts";
 
@@ -41,9 +41,11 @@ async function makeDirectories(
   settings: CopySettings,
   found: { files: string[]; directories: string[] },
 ): Promise<void> {
-  const entries = await readdir(join(from, path), { withFileTypes: true }).catch(unlessGone<Dirent[]>([]));
-  await mkdir(join(to, path), { recursive: true, mode: settings.mode ?? 0o700 });
-  if (settings.owner) await chown(join(to, path), settings.owner.uid, settings.owner.gid);
+  const entries = await readdir(join(from, path), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  await makeDirectory(join(to, path), settings.owner, settings.mode);
   found.directories.push(path);
   for (const entry of entries) {
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
@@ -68,11 +70,4 @@ export async function sync(path: string): Promise<void> {
 export async function renameDurably(from: string, to: string, toDisk = sync): Promise<void> {
   await rename(from, to);
   await toDisk(dirname(to));
-}
-
-function unlessGone<T>(instead: T): (error: NodeJS.ErrnoException) => T {
-  return (error) => {
-    if (error.code === "ENOENT") return instead;
-    throw error;
-  };
 }

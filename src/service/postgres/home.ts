@@ -1,17 +1,5 @@
 import { existsSync } from "node:fs";
-import {
-  chown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { ServiceClock } from "../clock.ts";
@@ -19,6 +7,7 @@ import { copyTree } from "./copy-tree.ts";
 import { PostgresUnusable } from "./failure.ts";
 import type { ProgramPorts } from "./guarded-program.ts";
 import { stopLeftover } from "./leftover.ts";
+import { makeDirectory, writePrivate } from "./private-file.ts";
 import type { Processes, ProcessUser } from "./processes.ts";
 
 const temporaryPrefix = "compute-operator-postgres-";
@@ -55,14 +44,14 @@ export class Home {
     if (!temporary) await clear(root, processes, clock);
     const { pid } = processes.self;
     const startedAt = (await processes.facts(pid))?.startedAt ?? 0;
-    await writeFile(join(root, "owner"), `${pid} ${startedAt}\n`, { mode: 0o600 });
+    await writePrivate(join(root, "owner"), `${pid} ${startedAt}\n`, undefined);
     for (const name of ["", "branches", "replicas", "making", "history", "logs", "poolers"])
-      await ownDirectory(join(root, name), user);
+      await makeDirectory(join(root, name), user);
     const inside = join(root, "s");
     const short = Buffer.byteLength(inside) <= longestSocketDirectory;
     const sockets = short ? inside : await mkdtemp(join(tmpdir(), socketsPrefix));
-    await ownDirectory(sockets, user);
-    if (!short) await writeFile(join(root, "sockets"), sockets, { mode: 0o600 });
+    await makeDirectory(sockets, user);
+    if (!short) await writePrivate(join(root, "sockets"), sockets, undefined);
     const home = new Home(root, sockets, user, temporary);
     await home.#refuseUnreachable();
     return home;
@@ -72,7 +61,7 @@ export class Home {
   async claim(store: string): Promise<void> {
     const file = join(this.root, "store");
     const owner = await readFile(file, "utf8").catch(() => undefined);
-    if (owner === undefined) await writeFile(file, store, { mode: 0o600 });
+    if (owner === undefined) await writePrivate(file, store, undefined);
     else if (owner !== store) {
       throw new PostgresUnusable(
         `${this.root} belongs to another store than the one of --data: move it away, or put the store that it belongs to back`,
@@ -129,11 +118,6 @@ async function mayEnter(directory: string, { uid, gid }: ProcessUser): Promise<b
   if ((mode & bit) === 0) return false;
   const above = dirname(await realpath(directory));
   return above === directory || mayEnter(above, { uid, gid });
-}
-
-async function ownDirectory(directory: string, user: ProcessUser | undefined, mode = 0o700): Promise<void> {
-  await mkdir(directory, { recursive: true, mode });
-  if (user) await chown(directory, user.uid, user.gid);
 }
 
 /** Removes what services have left that kept nothing and were killed. */

@@ -101,7 +101,7 @@ export class Postgres {
       const programs = {
         directory: settings.binaries,
         cache: join(cache, "postgres"),
-        env: given(env),
+        env,
         progress: stderr,
       };
       const templates = new Templates(home, programs, processes);
@@ -279,10 +279,4 @@ function addressOf({ host, advertise }: PostgresSettings, port: number): { host:
   }
   const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
   return { host: everywhere[host] ?? host, port };
-}
-
-function given(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }

@@ -17,7 +17,7 @@ export const serverEnvironment = { LC_ALL: "C", PATH: "/usr/bin:/bin" } as const
 export interface RunSettings {
   user?: ProcessUser | undefined;
   cwd?: string;
-  env?: Readonly<Record<string, string>>;
+  env?: Readonly<Record<string, string | undefined>>;
   /** Input of the program. */
   input?: string;
 }

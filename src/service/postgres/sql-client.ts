@@ -199,22 +199,22 @@ export class SqlClient {
     const answered = this.#answered;
     if (message.name === "authenticationSASL") {
       this.#socket.write(serialize.sendSASLInitialResponseMessage("SCRAM-SHA-256", login.first));
-    } else if (isChallenge(message)) {
+    } else if (is(message, "authenticationSASLContinue")) {
       void this.#prove(login, message.data);
-    } else if (isKey(message)) {
+    } else if (is(message, "backendKeyData")) {
       this.#key = message;
-    } else if (isDescription(message)) {
+    } else if (is(message, "rowDescription")) {
       answered.fields = message.fields;
-    } else if (isRow(message)) {
+    } else if (is(message, "dataRow")) {
       this.#row(message);
-    } else if (isComplete(message)) {
+    } else if (is(message, "commandComplete")) {
       answered.tag = message.text;
     } else if (message.name === "copyInResponse") {
       // The server has ignored the Sync that came before.
       this.#socket.write(Buffer.concat([serialize.copyFail("no data can be sent here"), serialize.sync()]));
     } else if (isCounted.has(message.name)) {
       this.#take(message.length);
-    } else if (isError(message)) {
+    } else if (is(message, "error")) {
       this.#error ??= new ServerFailed(message.message, { cause: message });
     } else if (message.name === "readyForQuery") {
       const { resolve, reject } = this.#waiting ?? {};
@@ -270,26 +270,16 @@ function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string } {
   return { fields: [], rows: [], tag: "" };
 }
 
-function isChallenge(message: BackendMessage): message is BackendMessage & { data: string } {
-  return message.name === "authenticationSASLContinue";
+/** The messages that carry more than their name, which the parser's own type does not tell apart. */
+interface Carrying {
+  authenticationSASLContinue: BackendMessage & { data: string };
+  backendKeyData: BackendKeyDataMessage;
+  rowDescription: RowDescriptionMessage;
+  dataRow: DataRowMessage;
+  commandComplete: CommandCompleteMessage;
+  error: DatabaseError;
 }
 
-function isKey(message: BackendMessage): message is BackendKeyDataMessage {
-  return message.name === "backendKeyData";
-}
-
-function isDescription(message: BackendMessage): message is RowDescriptionMessage {
-  return message.name === "rowDescription";
-}
-
-function isRow(message: BackendMessage): message is DataRowMessage {
-  return message.name === "dataRow";
-}
-
-function isComplete(message: BackendMessage): message is CommandCompleteMessage {
-  return message.name === "commandComplete";
-}
-
-function isError(message: BackendMessage): message is DatabaseError {
-  return message.name === "error";
+function is<Name extends keyof Carrying>(message: BackendMessage, name: Name): message is Carrying[Name] {
+  return message.name === name;
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rename } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type BinarySettings, findBinaries, installationOf } from "./binaries.ts";
 import { superuser } from "./config.ts";
-import { copyTree, sync } from "./copy-tree.ts";
+import { copyTree, renameDurably } from "./copy-tree.ts";
 import { PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
 import { writePrivate } from "./private-file.ts";
@@ -80,8 +79,7 @@ export class Templates {
     const made = this.#home.making(`template-${major}-${randomUUID()}`);
     const prepared = join(installationOf(programs), preparedTemplate);
     await (existsSync(prepared) ? this.#takePrepared(prepared, made) : this.#runInitdb(major, programs, made));
-    await rename(made, template);
-    await sync(this.#home.root);
+    await renameDurably(made, template);
   }
 
   async #runInitdb(major: number, programs: string, made: string): Promise<void> {

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
-import { chown, copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chown, copyFile, link, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
 import { checkpointOf } from "../backup.ts";
-import { copyTree, sync } from "../copy-tree.ts";
+import { copyTree, renameDurably, sync } from "../copy-tree.ts";
+import { makeDirectory } from "../private-file.ts";
 import type { ProcessUser } from "../processes.ts";
 import { Turns } from "../turns.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "./segments.ts";
@@ -67,8 +68,7 @@ export class BranchHistory {
     const making = join(this.#bases, "making");
     await rm(making, { recursive: true, force: true });
     const { at, position, place, bytes } = await copy(making);
-    await rename(making, join(this.#bases, `${at}.${position}.${place}.${bytes}`));
-    await sync(this.#bases);
+    await renameDurably(making, join(this.#bases, `${at}.${position}.${place}.${bytes}`));
   }
 
   /** Takes the segments that a server has completed; answers how many. Its data may be in use, or not. */
@@ -98,8 +98,7 @@ export class BranchHistory {
       const names = await readdir(directory).catch(() => []);
       const needed = (name: string) => isTimelineHistory(name) || (isSegment(name) && placeOf(name) >= from);
       for (const name of names.filter(needed)) {
-        await copyFile(join(directory, name), join(to, name), constants.COPYFILE_FICLONE);
-        await this.#own(join(to, name));
+        await this.#copy(join(directory, name), join(to, name));
       }
     }
   }
@@ -143,21 +142,18 @@ export class BranchHistory {
 
   async #take(file: string, name: string): Promise<void> {
     const making = join(this.#wal, "making");
-    await copyFile(file, making, constants.COPYFILE_FICLONE);
-    await this.#own(making);
+    await this.#copy(file, making);
     await sync(making);
     await rename(making, join(this.#wal, name));
   }
 
-  async #own(path: string): Promise<void> {
-    if (this.#owner) await chown(path, this.#owner.uid, this.#owner.gid);
+  async #copy(from: string, to: string): Promise<void> {
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+    if (this.#owner) await chown(to, this.#owner.uid, this.#owner.gid);
   }
 
   async #make(): Promise<void> {
-    for (const directory of [this.#directory, this.#bases, this.#wal]) {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      await this.#own(directory);
-    }
+    for (const directory of [this.#directory, this.#bases, this.#wal]) await makeDirectory(directory, this.#owner);
   }
 }
 
