@@ -5,7 +5,6 @@ import { ServerFailed } from "./failure.ts";
 import { isSegment } from "./history/segments.ts";
 import { writePrivate } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
-import type { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 
 /** Files of a running server that are no data, or are written again for the copy. */
@@ -18,15 +17,11 @@ const volatile =
  */
 const emptied = /^pg_((wal|replslot|notify|serial|snapshots|stat_tmp|subtrans|dynshmem)|wal\/archive_status)\/[^/]+$/;
 
-/** Whom a copy belongs to, where not to this process, and what several copies share. */
-export interface CopyMeans {
-  owner: ProcessUser | undefined;
-  slots: Slots;
-}
+type Owner = ProcessUser | undefined;
 
 /** Copies the data of a server that does not run. A replication slot belongs to the original alone. */
-export async function copyStopped(from: string, to: string, means: CopyMeans): Promise<void> {
-  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || path.startsWith("pg_replslot/") });
+export async function copyStopped(from: string, to: string, owner: Owner): Promise<void> {
+  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) || path.startsWith("pg_replslot/") });
 }
 
 /** The log that a copy of a running server recovers with: its first and last segment, and where it is consistent. */
@@ -41,13 +36,12 @@ export async function copyRunning(
   from: string,
   to: string,
   client: Pick<SqlClient, "query">,
-  means: CopyMeans,
+  owner: Owner,
 ): Promise<CopiedLog> {
-  const { owner } = means;
   // Without a slot to be had, the log that is kept anyway must do.
   await client.query(keepLog).catch(() => {});
   const [start] = await client.query("SELECT pg_walfile_name(pg_backup_start('copy', true))");
-  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || isEmptied(path) });
+  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) || isEmptied(path) });
   const [stop] = await client.query(
     "SELECT labelfile, pg_walfile_name(lsn), lsn FROM pg_backup_stop(wait_for_archive => false)",
   );
@@ -57,7 +51,7 @@ export async function copyRunning(
     throw new ServerFailed("the branch was written to faster than it could be copied: try again");
   }
   const needed = (name: string) => isSegment(name) && name >= first && name <= last;
-  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { ...means, skip: (path) => !needed(path) });
+  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { owner, skip: (path) => !needed(path) });
   await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));
   await sync(to);
@@ -118,7 +112,7 @@ export async function originOf(data: string): Promise<string | undefined> {
 }
 
 /** Makes a copy a standby. */
-export async function makeStandby(data: string, origin: string, owner: ProcessUser | undefined): Promise<void> {
+export async function makeStandby(data: string, origin: string, owner: Owner): Promise<void> {
   for (const [name, text] of [
     ["standby.signal", ""],
     ["compute-operator-origin", `${origin}\n`],

@@ -9,10 +9,10 @@ import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
 import { beganWithoutData } from "../store/details.ts";
 import type { Store } from "../store/store.ts";
-import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
+import { type CopiedLog, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
 import { largerOf, smallest } from "./config.ts";
-import { copySlots, renameDurably } from "./copy-tree.ts";
+import { renameDurably } from "./copy-tree.ts";
 import { isFullDisk, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
 import { catalogThen } from "./history/catalog-then.ts";
@@ -24,7 +24,6 @@ import type { Home } from "./home.ts";
 import { inherited } from "./inherited-catalog.ts";
 import type { Act, Serve } from "./own-server.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
-import { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
@@ -75,8 +74,6 @@ const reserve = 64 * 1024 ** 2;
 /** The data of branches: a directory for each. */
 export class BranchStorage {
   readonly #ports: StoragePorts;
-  /** For the threads of all copies. */
-  readonly #slots = new Slots(copySlots);
   readonly histories: Histories;
 
   constructor(ports: StoragePorts) {
@@ -180,7 +177,7 @@ export class BranchStorage {
       try {
         await this.#refuseFullDisk(directory);
         await this.histories.of(directory).addBase(async (to) => {
-          const { first, consistentAt } = await copyRunning(directory, to, client, this.#means);
+          const { first, consistentAt } = await copyRunning(directory, to, client, this.#ports.home.user);
           const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
           return { at: this.#ports.now(), position, place: placeOf(first), bytes };
         });
@@ -225,7 +222,7 @@ export class BranchStorage {
   #recoveryPorts(directory: string, edition: Edition): RecoveryPorts {
     return {
       now: this.#ports.now,
-      means: this.#means,
+      owner: this.#ports.home.user,
       refuseFullDisk: (base) => this.#refuseFullDisk(base),
       session: (act) =>
         this.#ports.reading(directory, edition, async (connect) => {
@@ -246,7 +243,7 @@ export class BranchStorage {
     const client = await connecting;
     try {
       await this.#refuseFullDisk(from);
-      return await copyRunning(from, to, client, this.#means);
+      return await copyRunning(from, to, client, this.#ports.home.user);
     } finally {
       client.close();
     }
@@ -259,13 +256,9 @@ export class BranchStorage {
     return inherited(broughtInto(data), ofSource, catalogs.databases(branchId));
   }
 
-  get #means(): CopyMeans {
-    return { owner: this.#ports.home.user, slots: this.#slots };
-  }
-
   async #copyStopped(from: string, to: string): Promise<void> {
     await this.#refuseFullDisk(from);
-    await copyStopped(from, to, this.#means);
+    await copyStopped(from, to, this.#ports.home.user);
   }
 
   async #refuseFullDisk(from: string): Promise<void> {

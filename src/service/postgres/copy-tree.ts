@@ -14,12 +14,10 @@ export interface CopySettings {
   hardLinks?: boolean;
   /** Of directories; 0700 where it is left out. */
   mode?: number;
-  /** Shared by several copies, of which each has a thread for its files. */
-  slots?: Slots;
 }
 
-/** Number of copies that have a thread at once. */
-export const copySlots = 16;
+/** Copies that have a thread for their files at once. */
+const threads = new Slots(16);
 
 /**
  * Copies a directory, and resolves when the copy is on disk. What vanishes from the source meanwhile is left out: a
@@ -29,8 +27,8 @@ export async function copyTree(from: string, to: string, settings: CopySettings)
   const files: string[] = [];
   const directories: string[] = [];
   await makeDirectories("", from, to, settings, { files, directories });
-  const { slots = new Slots(copySlots), owner, hardLinks = false } = settings;
-  await slots.take(() => copyFilesInThread({ from, to, files, owner, hardLinks }));
+  const { owner, hardLinks = false } = settings;
+  await threads.take(() => copyFilesInThread({ from, to, files, owner, hardLinks }));
   for (const directory of directories) await sync(join(to, directory));
 }
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { refusals } from "../refusal.ts";
 import { Unanswered } from "../unanswered.ts";
 import type { Ended } from "./processes.ts";
-import { Turns } from "./turns.ts";
+import { Slots } from "./slots.ts";
 
 /** The answers that are kept: the oldest makes room for a new one. */
 const mostKept = 1000;
@@ -14,9 +14,8 @@ const mostWaiting = 50;
  * while the service waits for it: a caller that needs an answer is told to come again (`Unanswered`).
  */
 export class SettingsAnswers {
-  readonly #turns = new Turns();
+  readonly #line = new Slots(1);
   readonly #known = new Map<string, { refusal: string | undefined }>();
-  #waiting = 0;
 
   /**
    * Reason why a server of this version would not take the settings, in its words; `undefined` where it would, or
@@ -27,14 +26,12 @@ export class SettingsAnswers {
     const key = hash("sha256", JSON.stringify([major, settings]), "base64");
     const known = this.#known.get(key);
     if (known) return known.refusal;
-    if (this.#waiting >= mostWaiting) throw refusals.unavailable("too many settings are being checked: try again");
-    this.#waiting += 1;
-    throw new Unanswered(this.#turns.take("", () => this.#answer(key, ask)));
+    if (this.#line.taken >= mostWaiting) throw refusals.unavailable("too many settings are being checked: try again");
+    throw new Unanswered(this.#line.take(() => this.#answer(key, ask)));
   }
 
   async #answer(key: string, ask: () => Promise<Ended>): Promise<void> {
     if (!this.#known.has(key)) this.#keep(key, refusalIn(await ask()));
-    this.#waiting -= 1;
   }
 
   #keep(key: string, refusal: string | undefined): void {

@@ -1,21 +1,26 @@
 /** Lets a few callers act at once; the others wait, first come, first served. */
 export class Slots {
-  #free: number;
+  readonly #most: number;
   readonly #waiting: (() => void)[] = [];
+  #taken = 0;
 
-  constructor(count: number) {
-    this.#free = count;
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Number of callers that act or wait. */
+  get taken(): number {
+    return this.#taken;
   }
 
   async take<Result>(act: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#taken += 1;
+    if (this.#taken > this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await act();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
+      this.#taken -= 1;
+      this.#waiting.shift()?.();
     }
   }
 }

@@ -11,7 +11,6 @@ import {
   segmentsOf,
 } from "../../../src/service/postgres/backup.ts";
 import { sync } from "../../../src/service/postgres/copy-tree.ts";
-import { Slots } from "../../../src/service/postgres/slots.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { FakeData } from "./fake/fake-data.ts";
 
@@ -32,7 +31,7 @@ it("a copy of a running server has the log that it needs, and no mark of a segme
     return sql.includes("pg_backup_stop") ? [["label", needed, "0/2000100"]] : [];
   };
   const client = { query: (sql: string) => Promise.resolve(answers(sql)) };
-  const copied = await copyRunning(from, to, client, { owner: undefined, slots: new Slots(1) });
+  const copied = await copyRunning(from, to, client, undefined);
   expect(copied).toEqual({ first: needed, last: needed, consistentAt: "0/2000100" });
   expect(readdirSync(to, { recursive: true, encoding: "utf8" }).toSorted()).toEqual([
     "PG_VERSION",
@@ -59,7 +58,7 @@ it("a server is asked one thing after another, and keeps its log before the copy
     if (sql.includes("replication_slot")) throw new Error("all slots are in use");
     return [[sql.includes("pg_backup_stop") ? "label" : segment, segment, "0/2000100"]];
   };
-  await copyRunning(from, to, { query }, { owner: undefined, slots: new Slots(1) });
+  await copyRunning(from, to, { query }, undefined);
   expect(asked).toEqual(["pg_create_physical_replication_slot('copy", "pg_backup_start('copy", "other"]);
   expect(busy).toEqual([false, false, false]);
 });

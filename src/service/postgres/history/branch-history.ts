@@ -6,7 +6,7 @@ import { checkpointOf } from "../backup.ts";
 import { copyTree, renameDurably, sync } from "../copy-tree.ts";
 import { makeDirectory } from "../private-file.ts";
 import type { ProcessUser } from "../processes.ts";
-import { Turns } from "../turns.ts";
+import { Slots } from "../slots.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "./segments.ts";
 
 /** A copy of a branch's data from which its later states can be recovered. */
@@ -39,7 +39,7 @@ export class BranchHistory {
   readonly #wal: string;
   readonly #directory: string;
   readonly #owner: ProcessUser | undefined;
-  readonly #turns = new Turns();
+  readonly #turns = new Slots(1);
 
   /** `owner`: whom the files belong to, where not to this process. */
   constructor(directory: string, owner: ProcessUser | undefined) {
@@ -73,7 +73,7 @@ export class BranchHistory {
 
   /** Takes the segments that a server has completed; answers how many. Its data may be in use, or not. */
   archive(data: string): Promise<number> {
-    return this.#turns.take("", () => this.#archive(data));
+    return this.#turns.take(() => this.#archive(data));
   }
 
   async #archive(data: string): Promise<number> {

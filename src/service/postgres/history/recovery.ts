@@ -2,13 +2,14 @@ import { join } from "node:path";
 import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
 import type { BranchData } from "../../store/branch-data.ts";
 import type { CatalogThen } from "../../store/catalog.ts";
-import { type CopyMeans, checkpointOf } from "../backup.ts";
+import { checkpointOf } from "../backup.ts";
 import { presentIn, presentQuery } from "../catalog-changes.ts";
 import { copyTree, sync } from "../copy-tree.ts";
 import { ServerFailed } from "../failure.ts";
 import type { OwnServer } from "../own-server.ts";
 import { writePrivate } from "../private-file.ts";
 import { privilegedRole } from "../privileged-role.ts";
+import type { ProcessUser } from "../processes.ts";
 import { literal } from "../quoting.ts";
 import { readableRows } from "../readable-names.ts";
 import { type SqlClient } from "../sql-client.ts";
@@ -18,7 +19,7 @@ import { placeAt } from "./segments.ts";
 
 export interface RecoveryPorts {
   now: () => number;
-  means: CopyMeans;
+  owner: ProcessUser | undefined;
   /** Rejects with `ServerFailed` where the disk lacks room for a copy of a directory. */
   refuseFullDisk(directory: string): Promise<void>;
   /** A session on the data of the source, whose server runs or is started for it. */
@@ -71,10 +72,10 @@ export async function recover(
     );
   }
   await ports.refuseFullDisk(base.directory);
-  await copyTree(base.directory, to, ports.means);
+  await copyTree(base.directory, to, { owner: ports.owner });
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
   // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
-  await writePrivate(join(to, "standby.signal"), "", ports.means.owner);
+  await writePrivate(join(to, "standby.signal"), "", ports.owner);
   await sync(to);
   const server = await ports.serve(to, point);
   let present: Present;

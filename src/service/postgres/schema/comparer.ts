@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { ServiceClock } from "../../clock.ts";
 import { refusals } from "../../refusal.ts";
+import { Slots } from "../slots.ts";
 import { type Comparison, mostEdits } from "./patch.ts";
 
 /** The longest time of one comparison, in milliseconds. */
@@ -21,8 +22,7 @@ const Compared = z.object({ patch: z.string().optional() });
 /** Compares schemas, one after another, in a thread of its own: its clients' texts say how long that takes. */
 export class SchemaComparer {
   readonly #clock: ServiceClock;
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #line = new Slots(1);
 
   constructor(clock: ServiceClock) {
     this.#clock = clock;
@@ -31,13 +31,8 @@ export class SchemaComparer {
   /** The difference as a patch, empty where there is none. `gone` ends the comparison. Rejects with `Refusal`. */
   async compare(comparison: Comparison, gone: AbortSignal | undefined): Promise<string> {
     if (comparison.before === comparison.after) return "";
-    if (this.#waiting >= mostWaiting) throw refusals.tooManyRequests("too many comparisons are under way", 1);
-    this.#waiting += 1;
-    const mine = this.#last.then(() => (gone?.aborted ? undefined : this.#run(comparison, gone)));
-    this.#last = mine.catch(() => {});
-    const patch = await mine.finally(() => {
-      this.#waiting -= 1;
-    });
+    if (this.#line.taken >= mostWaiting) throw refusals.tooManyRequests("too many comparisons are under way", 1);
+    const patch = await this.#line.take(async () => (gone?.aborted ? undefined : this.#run(comparison, gone)));
     if (patch !== undefined) return patch;
     throw refusals.unprocessable(
       `the schemas differ in more than ${mostEdits} lines, or take too long to compare: read both with the call for one schema`,
