@@ -54,6 +54,11 @@ export function operationView(context: ServiceContext, operation: StoredOperatio
   };
 }
 
+/** An answer, with the operations that its change has set off. */
+export function withOperations<Shown>(context: ServiceContext, shown: Shown, operations: readonly StoredOperation[]) {
+  return { ...shown, operations: operationViews(context, operations) };
+}
+
 export function operationViews(context: ServiceContext, operations: readonly StoredOperation[]) {
   return operations.map((operation) => operationView(context, operation));
 }

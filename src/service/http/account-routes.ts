@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AuthAnswer } from "../../api/auth.ts";
 import { type Caller, newOwnerFor } from "../accounts/caller.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
@@ -10,7 +11,7 @@ import type { Account, Organization } from "../store/accounts.ts";
 import type { Owner } from "../store/projects.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Request, type Route } from "./route.ts";
-import { Auth, Empty } from "./shapes.ts";
+import { Empty } from "./shapes.ts";
 
 /** The projects to move and their destination. */
 const Transfer = z.strictObject({
@@ -27,7 +28,7 @@ export const accountRoutes: readonly Route[] = [
       operationId: "getAuthDetails",
       summary: "Whom the key speaks for.",
       ...noInput,
-      answers: { 200: Auth },
+      answers: { 200: AuthAnswer },
     },
     ({ caller: { scope } }) => ({
       status: 200,

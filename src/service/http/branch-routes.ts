@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { usageOfBranches } from "../computes/meter.ts";
-import { endpointView, operationViews } from "../computes/view.ts";
+import { endpointView, withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";
 import type { CreatedBranch } from "../domain/creation.ts";
@@ -215,13 +215,7 @@ function matching(all: readonly BranchEntry[], search = ""): BranchEntry[] {
 }
 
 function answer(context: ServiceContext, branch: Branch, operations: readonly StoredOperation[], at: number): Handled {
-  return {
-    status: 200,
-    body: {
-      branch: branchView(context, branch, at),
-      operations: operationViews(context, operations),
-    },
-  };
+  return { status: 200, body: withOperations(context, { branch: branchView(context, branch, at) }, operations) };
 }
 
 /** A new branch with its computes and operations. */
@@ -231,9 +225,6 @@ export function createdAnswer(
   { branch, endpoints, operations }: CreatedBranch,
   at: number,
 ) {
-  return {
-    branch: branchView(context, branch, at),
-    endpoints: endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId)),
-    operations: operationViews(context, operations),
-  };
+  const computes = endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId));
+  return withOperations(context, { branch: branchView(context, branch, at), endpoints: computes }, operations);
 }

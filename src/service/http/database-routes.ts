@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationViews } from "../computes/view.ts";
+import { withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { DatabaseCreateBody, DatabasePatchBody } from "../domain/requests.ts";
 import { changeDatabase, createDatabase, type DatabaseChange, deleteDatabase } from "../domain/roles-and-databases.ts";
@@ -96,11 +96,5 @@ function databaseOf(request: OnBranch): BranchDatabase {
 }
 
 function answer(context: ServiceContext, { database: changed, operations }: DatabaseChange, status: number): Handled {
-  return {
-    status,
-    body: {
-      database: databaseView(changed),
-      operations: operationViews(context, operations),
-    },
-  };
+  return { status, body: withOperations(context, { database: databaseView(changed) }, operations) };
 }

@@ -1,14 +1,14 @@
 import { changeEndpoint } from "../computes/change.ts";
 import { type Changed, createEndpoint } from "../computes/create.ts";
 import { deleteEndpoint, restartEndpoint, startEndpoint, suspendEndpoint } from "../computes/lifecycle.ts";
-import { endpointView, operationViews } from "../computes/view.ts";
+import { endpointView, withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { isOperator } from "../domain/managed.ts";
 import { EndpointCreateBody, EndpointPatchBody } from "../domain/requests.ts";
 import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import { branchPath, branchRoute } from "./branch-route.ts";
+import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
 import { EndpointAndOperations, EndpointList, EndpointOnly } from "./shapes.ts";
@@ -143,11 +143,7 @@ function lifecycleRoute(
   );
 }
 
-function endpointOf(request: {
-  context: ServiceContext;
-  project: Project;
-  params: Readonly<Record<string, string>>;
-}): StoredEndpoint {
+function endpointOf(request: Omit<OnBranch, "branch">): StoredEndpoint {
   return required("endpoint", request.context.store.endpoints.get(request.project.id, param(request, "endpoint_id")));
 }
 
@@ -161,11 +157,6 @@ function changedAnswer(
   { endpoint, operations }: Changed,
   status: number,
 ): Handled {
-  return {
-    status,
-    body: {
-      endpoint: endpointView(context, endpoint, project.regionId),
-      operations: operationViews(context, operations),
-    },
-  };
+  const shown = { endpoint: endpointView(context, endpoint, project.regionId) };
+  return { status, body: withOperations(context, shown, operations) };
 }

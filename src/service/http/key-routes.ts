@@ -1,4 +1,4 @@
-import { ApiKeyCreate, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
+import { ApiKeyCreate, ApiKeyCreated, ApiKeyRevoked, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
 import { rightIn } from "../accounts/caller.ts";
 import { createdView, listedView, revokedView } from "../accounts/key-view.ts";
 import type { ServiceContext } from "../context.ts";
@@ -6,8 +6,8 @@ import { isSameOwner } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import { nothing } from "./check.ts";
-import { type Handled, noInput, organizationRoute, param, personalRoute, type Route } from "./route.ts";
-import { Created, KeyList, Revoked } from "./shapes.ts";
+import { type Handled, type Incoming, noInput, organizationRoute, param, personalRoute, type Route } from "./route.ts";
+import { KeyList } from "./shapes.ts";
 
 /** The calls on API keys: an account's own, and an organization's with those scoped to its projects. */
 export const keyRoutes: readonly Route[] = [
@@ -30,7 +30,7 @@ export const keyRoutes: readonly Route[] = [
       summary: "Creates a personal key and shows its secret, once.",
       body: ApiKeyCreate,
       query: nothing,
-      answers: { 200: Created },
+      answers: { 200: ApiKeyCreated },
     },
     ({ context, accountId, body, at }) =>
       createKey(context, { name: body.key_name, scope: { kind: "personal", accountId }, createdBy: accountId, at }),
@@ -42,7 +42,7 @@ export const keyRoutes: readonly Route[] = [
       operationId: "revokeApiKey",
       summary: "Revokes a personal key for good; only its owner can.",
       ...noInput,
-      answers: { 200: Revoked },
+      answers: { 200: ApiKeyRevoked },
     },
     (request) => {
       const { context, accountId, at } = request;
@@ -77,7 +77,7 @@ export const keyRoutes: readonly Route[] = [
       summary: "Creates a key for the organization, or with project_id for one project, and shows its secret, once.",
       body: OrganizationApiKeyCreate,
       query: nothing,
-      answers: { 200: Created },
+      answers: { 200: ApiKeyCreated },
     },
     ({ context, organization, right, caller, body, at }) => {
       if (caller.scope.kind !== "personal") throw refusals.notForOrganizationKeys();
@@ -100,7 +100,7 @@ export const keyRoutes: readonly Route[] = [
       operationId: "revokeOrgApiKey",
       summary: "Revokes a key of the organization for good.",
       ...noInput,
-      answers: { 200: Revoked },
+      answers: { 200: ApiKeyRevoked },
     },
     (request) => {
       const { context, organization, at } = request;
@@ -148,7 +148,7 @@ function revoke(context: ServiceContext, key: ApiKey, at: number): Handled {
   return { status: 200, body: revokedView(context, key) };
 }
 
-function keyOf(request: { context: ServiceContext; params: Readonly<Record<string, string>> }): ApiKey | undefined {
+function keyOf(request: Pick<Incoming, "context" | "params">): ApiKey | undefined {
   const id = param(request, "key_id");
   return /^[0-9]{1,15}$/.test(id) ? request.context.store.keys.get(Number(id)) : undefined;
 }

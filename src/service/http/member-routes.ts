@@ -5,9 +5,9 @@ import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
 import { required } from "../refusal.ts";
-import { type Member, memberRoles } from "../store/accounts.ts";
+import { type Member, memberRoles, type Organization } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
-import { noInput, organizationRoute, param, projectRoute, type Route } from "./route.ts";
+import { type Incoming, noInput, organizationRoute, param, projectRoute, type Route } from "./route.ts";
 import { Empty, type Mark, markedPageOf, pageAt } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
@@ -77,13 +77,7 @@ export const memberRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: MemberShape },
     },
-    (request) => {
-      const { context, organization } = request;
-      return {
-        status: 200,
-        body: memberView(context, memberOf(context, organization.id, param(request, "member_id"))),
-      };
-    },
+    (request) => ({ status: 200, body: memberView(request.context, memberOf(request)) }),
   ),
   organizationRoute(
     { right: "member", personalKey: false },
@@ -110,7 +104,7 @@ export const memberRoutes: readonly Route[] = [
     },
     (request) => {
       const { context, organization, body, at } = request;
-      const member = memberOf(context, organization.id, param(request, "member_id"));
+      const member = memberOf(request);
       putMember(context, organization.id, member.accountId, body.role, at);
       return { status: 200, body: memberView(context, { ...member, role: body.role }) };
     },
@@ -126,8 +120,7 @@ export const memberRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     (request) => {
-      const { context, organization } = request;
-      removeMember(context, organization.id, memberOf(context, organization.id, param(request, "member_id")).accountId);
+      removeMember(request.context, request.organization.id, memberOf(request).accountId);
       return { status: 200, body: {} };
     },
   ),
@@ -155,10 +148,11 @@ function sortKey(
   return by === "email" ? user.email : member[by];
 }
 
-function memberOf(context: ServiceContext, organizationId: string, memberId: string): Member {
+function memberOf(request: Pick<Incoming, "context" | "params"> & { organization: Organization }): Member {
+  const members = request.context.store.accounts.members(request.organization.id);
   return required(
     "member",
-    context.store.accounts.members(organizationId).find((candidate) => idOf(candidate) === memberId),
+    members.find((member) => idOf(member) === param(request, "member_id")),
   );
 }
 

@@ -3,7 +3,7 @@ import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, newOwnerFor, permissionFor, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { refuseWhileBusy } from "../computes/lock.ts";
-import { operationViews } from "../computes/view.ts";
+import { withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
 import { refuseProtected } from "../domain/protection.ts";
@@ -93,8 +93,8 @@ export const projectRoutes: readonly Route[] = [
     },
     ({ context, project, body, at }) => {
       const changed = changeProject(context, project, body.project, at);
-      const operations = operationViews(context, changed.operations);
-      return { status: 200, body: { project: projectView(context, changed.project, at), operations } };
+      const shown = { project: projectView(context, changed.project, at) };
+      return { status: 200, body: withOperations(context, shown, changed.operations) };
     },
   ),
   projectRoute(

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationViews } from "../computes/view.ts";
+import { withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { RoleCreateBody } from "../domain/requests.ts";
 import {
@@ -71,11 +71,8 @@ export const roleRoutes: readonly Route[] = [
     (request) => {
       const found = find(request);
       if (!found) return { status: 204 };
-      const changed = deleteRole(request, found);
-      return {
-        status: 200,
-        body: { role: roleView(found), operations: operationViews(request.context, changed.operations) },
-      };
+      const { operations } = deleteRole(request, found);
+      return { status: 200, body: withOperations(request.context, { role: roleView(found) }, operations) };
     },
   ),
   branchRoute(
@@ -111,6 +108,6 @@ function roleOf(request: OnBranch): Role {
 }
 
 function answerWithPassword(context: ServiceContext, changed: RoleChange, status: number): Handled {
-  const shown = roleWithPasswordView(context, changed.role);
-  return { status, body: { role: shown, operations: operationViews(context, changed.operations) } };
+  const shown = { role: roleWithPasswordView(context, changed.role) };
+  return { status, body: withOperations(context, shown, changed.operations) };
 }

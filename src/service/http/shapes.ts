@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { ApiKeyCreated, ApiKeyRecord, ApiKeyRevoked } from "../../api/api-keys.ts";
-import { AuthAnswer } from "../../api/auth.ts";
+import { ApiKeyRecord } from "../../api/api-keys.ts";
 import { branchFields } from "../../api/branch.ts";
 import { endpointFields } from "../../api/endpoint.ts";
 import { operationFields } from "../../api/operation.ts";
@@ -83,10 +82,7 @@ export const RoleOnly = z.looseObject({ role: Role });
 export const RoleAndOperations = z.looseObject({ role: Role, operations: z.array(Operation) });
 export const DatabaseOnly = z.looseObject({ database: Database });
 export const DatabaseAndOperations = z.looseObject({ database: Database, operations: z.array(Operation) });
-export const Created = ApiKeyCreated;
 export const KeyList = z.array(ApiKeyRecord);
-export const Revoked = ApiKeyRevoked;
-export const Auth = AuthAnswer;
 export const Uri = z.looseObject({ uri: z.string() });
 export const Empty = z.looseObject({});
 
