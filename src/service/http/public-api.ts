@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { madeOnce } from "../made-once.ts";
 import type { PublicOperation, PublicSchema } from "./public-operation.ts";
 import { publicOperations } from "./public-operations.ts";
 
@@ -11,12 +12,8 @@ export function publicOperation(operationId: string): PublicOperation | undefine
 
 /** The schema of an operation's body in the public API; anything is valid if it has no such operation. */
 export function publicBody(operationId: string): z.ZodType {
-  const known = bodies.get(operationId);
-  if (known) return known;
   const schema = byId.get(operationId)?.body;
-  const made = schema ? z.fromJSONSchema(plain(schema)) : z.unknown();
-  bodies.set(operationId, made);
-  return made;
+  return madeOnce(bodies, operationId, () => (schema ? z.fromJSONSchema(plain(schema)) : z.unknown()));
 }
 
 function plain(schema: PublicSchema): Parameters<typeof z.fromJSONSchema>[0] {

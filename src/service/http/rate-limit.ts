@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/caller.ts";
+import { madeOnce } from "../made-once.ts";
 import type { RateLimits, ServiceOptions } from "../options.ts";
 import { type Refusal, refusals } from "../refusal.ts";
 import type { Route } from "./route.ts";
@@ -15,8 +16,7 @@ export class RateLimiter {
   readonly #limits: RateLimits;
   readonly #timeScale: number;
   readonly #projectKeyPerSecond: number;
-  readonly #projectKeys = new Map<number, Window>();
-  readonly #accounts = new Map<string, { all: Window; routes: Map<string, Window> }>();
+  readonly #windows = new Map<string, Window>();
 
   constructor(limits: RateLimits, timeScale: number, projectKeyPerSecond = Number.POSITIVE_INFINITY) {
     this.#limits = limits;
@@ -39,41 +39,27 @@ export class RateLimiter {
 
   #windowsOf({ limitedAs: account, projectKey }: Limited, { method, path }: LimitedRoute): Windows {
     const { perMinute, perSecondAndRoute } = this.#limits;
-    const route = `${method} ${path}`;
-    const windows = this.#accounts.get(account) ?? {
-      all: new Window(perMinute, minute / this.#timeScale),
-      routes: new Map(),
+    return {
+      all: this.#window(`account ${account}`, perMinute, minute),
+      ofRoute: this.#window(`account ${account} ${method} ${path}`, perSecondAndRoute, second),
+      ofKey:
+        projectKey === undefined ? undefined : this.#window(`key ${projectKey}`, this.#projectKeyPerSecond, second),
     };
-    this.#accounts.set(account, windows);
-    const ofRoute = windows.routes.get(route) ?? new Window(perSecondAndRoute, second / this.#timeScale);
-    windows.routes.set(route, ofRoute);
-    return { all: windows.all, ofRoute, ofKey: this.#ofProjectKey(projectKey) };
+  }
+
+  #window(name: string, size: number, span: number): Window {
+    return madeOnce(this.#windows, name, () => new Window(size, span / this.#timeScale));
   }
 
   #refusal({ all, ofRoute, ofKey }: Windows, at: number): Refusal | undefined {
     const { perMinute, perSecondAndRoute } = this.#limits;
-    const wait = Math.max(all.wait(at), ofRoute.wait(at));
-    if (wait > 0) {
-      return refusals.tooManyRequests(
-        `rate limit exceeded: ${perMinute} requests a minute, and ${perSecondAndRoute} a second on each route`,
-        Math.ceil(wait / 1000),
-      );
-    }
-    const keyWait = ofKey?.wait(at) ?? 0;
-    if (keyWait > 0) {
-      return refusals.tooManyRequests(
-        `rate limit exceeded: ${this.#projectKeyPerSecond} requests a second by a project-scoped key`,
-        Math.ceil(keyWait / 1000),
-      );
-    }
-    return undefined;
-  }
-
-  #ofProjectKey(id: number | undefined): Window | undefined {
-    if (id === undefined || this.#projectKeyPerSecond === Number.POSITIVE_INFINITY) return undefined;
-    const window = this.#projectKeys.get(id) ?? new Window(this.#projectKeyPerSecond, second / this.#timeScale);
-    this.#projectKeys.set(id, window);
-    return window;
+    const ofAccount = Math.max(all.wait(at), ofRoute.wait(at));
+    const wait = ofAccount || (ofKey?.wait(at) ?? 0);
+    if (wait === 0) return undefined;
+    const limit = ofAccount
+      ? `${perMinute} requests a minute, and ${perSecondAndRoute} a second on each route`
+      : `${this.#projectKeyPerSecond} requests a second by a project-scoped key`;
+    return refusals.tooManyRequests(`rate limit exceeded: ${limit}`, Math.ceil(wait / 1000));
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { madeOnce } from "../made-once.ts";
 
 /** The sockets of all servers and poolers: files in one directory, named by numbers as Postgres names its own. */
 export class Sockets {
@@ -11,11 +12,7 @@ export class Sockets {
 
   /** The same for the same thing as long as the service runs: standbys find their primary by it. */
   number(key: string): number {
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    const number = this.#numbers.size + 1;
-    this.#numbers.set(key, number);
-    return number;
+    return madeOnce(this.#numbers, key, () => this.#numbers.size + 1);
   }
 
   path(number: number): string {

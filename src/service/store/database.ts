@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { messageOf } from "../error-message.ts";
+import { madeOnce } from "../made-once.ts";
 import { StoreFull } from "../refusal.ts";
 import type { Row } from "./row.ts";
 import { firstVersion, latestVersion, steps } from "./schema.ts";
@@ -104,11 +105,7 @@ export class Database {
   }
 
   #statement(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known) return known;
-    const prepared = this.#sqlite.prepare(sql);
-    this.#statements.set(sql, prepared);
-    return prepared;
+    return madeOnce(this.#statements, sql, () => this.#sqlite.prepare(sql));
   }
 }
 

@@ -1,3 +1,4 @@
+import { madeOnce } from "../made-once.ts";
 import { Accounts } from "./accounts.ts";
 import { BranchDataRows } from "./branch-data.ts";
 import { Branches } from "./branches.ts";
@@ -64,11 +65,7 @@ export class Store {
    * frequent call and up to a megabyte long. To be called outside transactions, as one may be rolled back.
    */
   endpointList(projectId: string, serialise: () => string): string {
-    const known = this.#endpointLists.get(projectId);
-    if (known !== undefined) return known;
-    const list = serialise();
-    this.#endpointLists.set(projectId, list);
-    return list;
+    return madeOnce(this.#endpointLists, projectId, serialise);
   }
 
   /** A value that is created once; `make` is called only the first time. */

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../../computes/backend.ts";
+import { madeOnce } from "../../made-once.ts";
 import type { ProcessUser } from "../processes.ts";
 import { BranchHistory, baseOf } from "./branch-history.ts";
 
@@ -20,9 +21,7 @@ export class Histories {
   /** The history of data that lies in this directory. */
   of(data: string): BranchHistory {
     const name = basename(data);
-    const known = this.#known.get(name) ?? new BranchHistory(join(this.#root, name), this.#owner);
-    this.#known.set(name, known);
-    return known;
+    return madeOnce(this.#known, name, () => new BranchHistory(join(this.#root, name), this.#owner));
   }
 
   /** Reach of this data's history; `undefined` where nothing can be recovered. */
