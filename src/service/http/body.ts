@@ -24,9 +24,9 @@ export interface BodyRoom {
 }
 
 /**
- * Reads a request's body to its end, and keeps it where there is room for it. Rejects with `Refusal` as soon as it is
- * known to be too long, to hold too much or to have no room: the rest is not kept. Rejects if it is cut off, also where
- * that was before.
+ * Reads a request's body to its end, and keeps it where there is room for it, for which a patient holding waits.
+ * Rejects with `Refusal` as soon as it is known to be too long, to hold too much or to have no room: the rest is not
+ * kept. Rejects if it is cut off, also where that was before.
  */
 export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
   if (Number(incoming.headers["content-length"]) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
@@ -39,10 +39,21 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
     let text = "";
     let length = 0;
     let isRefused = false;
+    let waiting: Promise<void> | undefined;
     const refuse = (reason: Error) => {
       isRefused = true;
       text = "";
       reject(reason);
+    };
+    const keep = (chunk: Buffer) => {
+      const excess = size?.push(chunk);
+      if (excess !== undefined) refuse(refusals.invalid(`the request body has ${excess}`));
+      else text += decoder.write(chunk);
+    };
+    const waitFor = async (room: Holding, chunk: Buffer) => {
+      if (await room.room(chunk.length)) keep(chunk);
+      else refuse(refusals.noRoomForBytes());
+      incoming.resume();
     };
     endTinyPieces(incoming);
     const read = (chunk: Buffer) => {
@@ -50,14 +61,18 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
       length += chunk.length;
       if (length > longest) return refuse(refusals.bodyTooLarge(longest));
       if (!holding) return undefined;
-      if (!holding.take(chunk.length)) return refuse(refusals.noRoomForBytes());
-      const excess = size?.push(chunk);
-      if (excess !== undefined) return refuse(refusals.invalid(`the request body has ${excess}`));
-      text += decoder.write(chunk);
+      if (holding.take(chunk.length)) return keep(chunk);
+      incoming.pause();
+      waiting = waitFor(holding, chunk);
       return undefined;
     };
+    // The end comes although the last chunk waits.
+    const end = async () => {
+      await waiting;
+      resolve(text + decoder.end());
+    };
     incoming.on("data", read);
-    incoming.once("end", () => resolve(text + decoder.end()));
+    incoming.once("end", () => void end());
     incoming.once("error", reject);
   });
 }

@@ -157,7 +157,7 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   const gone = goneSignal(outgoing);
   const holdings: Holding[] = [];
   const hold = (endpointId: string) => {
-    const holding = bytes.of(ownerOf(service, endpointId));
+    const holding = bytes.of(ownerOf(service, endpointId), service.context.clock);
     holdings.push(holding);
     return holding;
   };

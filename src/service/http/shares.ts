@@ -1,5 +1,16 @@
+import type { ServiceClock } from "../clock.ts";
+
 /** Bytes of bodies and answers that the process holds at most, for all clients together. */
 export const mostInFlight = 192 * 1024 ** 2;
+
+/** Longest wait for room, in milliseconds: shorter than the time that a request has to arrive. */
+const patienceMs = 20_000;
+
+/**
+ * The part of a holder's share in which its patient holdings grow as they like, one in so many. The rest is for one of
+ * them at a time: many that grow together would take the share, and none of them would come to its end.
+ */
+const freely = 5;
 
 /**
  * A budget that clients share, such as the bytes that the process holds for them (bodies on their way in, answers on
@@ -10,6 +21,11 @@ export const mostInFlight = 192 * 1024 ** 2;
 export class Shares {
   readonly #most: number;
   readonly #held = new Map<string, number>();
+  /** By holder: the one of its patient holdings that may use the whole share. */
+  readonly #firsts = new Map<string, Part>();
+  /** Oldest first. */
+  readonly #waiting = new Set<Waiting>();
+  #isWaking = false;
   #all = 0;
 
   constructor(most = mostInFlight) {
@@ -21,28 +37,68 @@ export class Shares {
     return this.#all;
   }
 
-  /** The part of one request or connection, nothing at first. */
-  of(holder: string): Holding {
-    let own = 0;
+  /** The part of one request or connection, nothing at first. With a clock it is patient: `room` waits. */
+  of(holder: string, clock?: Timers): Holding {
+    const part: Part = { holder, own: 0, isPatient: clock !== undefined, end: () => {} };
     return {
-      take: (amount) => {
-        const held = (this.#held.get(holder) ?? 0) + amount;
-        if (held > this.#most - this.#all - amount) return false;
-        this.#set(holder, held, amount);
-        own += amount;
-        return true;
-      },
+      take: (amount) => this.#take(part, amount),
+      room: async (amount) => this.#take(part, amount) || (clock !== undefined && this.#wait(part, amount, clock)),
       release: () => {
-        this.#set(holder, (this.#held.get(holder) ?? 0) - own, -own);
-        own = 0;
+        part.end(false);
+        if (this.#firsts.get(holder) === part) this.#firsts.delete(holder);
+        this.#change(part, -part.own);
+        this.#wakeSoon();
       },
     };
   }
 
-  #set(holder: string, held: number, change: number): void {
+  #take(part: Part, amount: number): boolean {
+    const held = (this.#held.get(part.holder) ?? 0) + amount;
+    const free = this.#most - this.#all - amount;
+    if (part.isPatient && part.own > 0 && held > free / freely && !this.#isFirst(part)) return false;
+    if (held > free) return false;
+    this.#change(part, amount);
+    return true;
+  }
+
+  #isFirst(part: Part): boolean {
+    const first = this.#firsts.get(part.holder) ?? part;
+    this.#firsts.set(part.holder, first);
+    return first === part;
+  }
+
+  #change(part: Part, change: number): void {
+    const held = (this.#held.get(part.holder) ?? 0) + change;
+    part.own += change;
     this.#all += change;
-    if (held > 0) this.#held.set(holder, held);
-    else this.#held.delete(holder);
+    if (held > 0) this.#held.set(part.holder, held);
+    else this.#held.delete(part.holder);
+  }
+
+  #wait(part: Part, amount: number, clock: Timers): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (hasRoom: boolean) => {
+        stopTimer();
+        this.#waiting.delete(waiting);
+        part.end = () => {};
+        resolve(hasRoom);
+      };
+      const stopTimer = clock.after(patienceMs, () => end(false));
+      const waiting = { part, amount, clock };
+      part.end = end;
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** Once in a turn of the loop, however many give back. */
+  #wakeSoon(): void {
+    const [oldest] = this.#waiting;
+    if (!oldest || this.#isWaking) return;
+    this.#isWaking = true;
+    oldest.clock.after(0, () => {
+      this.#isWaking = false;
+      for (const { part, amount } of this.#waiting) if (this.#take(part, amount)) part.end(true);
+    });
   }
 }
 
@@ -50,8 +106,27 @@ export class Shares {
 export interface Holding {
   /** Takes more; `false`, and nothing taken, where the holder has its share. */
   take(amount: number): boolean;
+  /** Takes more as soon as there is room; `false` where a patient part has none in time, or another one now. */
+  room(amount: number): Promise<boolean>;
   /** Gives all of them back. */
   release(): void;
+}
+
+type Timers = Pick<ServiceClock, "after">;
+
+interface Waiting {
+  part: Part;
+  amount: number;
+  clock: Timers;
+}
+
+/** A holding as the budget knows it. */
+interface Part {
+  readonly holder: string;
+  own: number;
+  readonly isPatient: boolean;
+  /** Ends its wait for room. */
+  end: (hasRoom: boolean) => void;
 }
 
 /**

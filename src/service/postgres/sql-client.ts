@@ -14,6 +14,7 @@ import { messageOf } from "../error-message.ts";
 import { ServerFailed } from "./failure.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { identifier } from "./quoting.ts";
+import type { RowSink, TextRow } from "./row-sink.ts";
 import { ScramLogin } from "./scram.ts";
 
 export interface Login {
@@ -31,9 +32,7 @@ export interface Login {
 }
 
 export type { Field } from "pg-protocol/dist/messages.js";
-
-/** A row's columns as text, in the order of the query. */
-export type TextRow = readonly (string | null)[];
+export type { TextRow } from "./row-sink.ts";
 
 /** The answer to one statement. */
 export interface StatementResult {
@@ -48,9 +47,6 @@ const longestMessage = 256 * 1024 ** 2;
 
 /** The longest piece that Node reads, in bytes. It reads 32 in one turn of the loop: 80 ms of short rows. */
 const pieceLength = 65_536;
-
-/** The receiver of an answer's rows, in place of the result; answers a reason to take no more. */
-export type RowSink = (row: TextRow, fields: readonly Field[]) => Error | undefined;
 
 /** The answers are larger than the caller allows, or a message of them than can be read. */
 export class AnswerTooLarge extends ServerFailed {
@@ -97,9 +93,10 @@ export class SqlClient {
     socket.once("close", () => client.#end(new ServerFailed("the server closed the connection")));
     socket.on("data", (chunk: Buffer) => {
       client.#read(chunk, scram);
-      if (chunk.length < pieceLength) return;
+      const room = client.#sink?.room(client.#unread);
+      if (chunk.length < pieceLength && room === undefined) return;
       socket.pause();
-      setImmediate(() => socket.resume());
+      void Promise.resolve(room).finally(() => setImmediate(() => socket.resume()));
     });
     const why = `database ${identifier(database)} takes no session: a client may hold a lock on it`;
     late?.addEventListener("abort", () => client.#end(new ServerFailed(why)));
@@ -236,7 +233,7 @@ export class SqlClient {
     if (!this.#take(length)) return;
     if (this.#sink === undefined) answered.rows.push(row);
     else {
-      const reason = this.#sink(row, answered.fields);
+      const reason = this.#sink.add(row, answered.fields);
       if (reason !== undefined) this.#stop(reason);
     }
   }

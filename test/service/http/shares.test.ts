@@ -25,6 +25,66 @@ it("bytes that are given back are free, once", () => {
   expect(bytes.all).toBe(0);
 });
 
+/** A clock whose timers end with `late`. */
+function patience(): { after: (ms: number, act: () => void) => () => void; late: () => void; open: () => number } {
+  const timers = new Map<() => void, number>();
+  return {
+    after(ms, act) {
+      if (ms === 0) setImmediate(act);
+      else timers.set(act, ms);
+      return () => timers.delete(act);
+    },
+    late() {
+      for (const [act, ms] of timers) if (ms <= 20_000) act();
+    },
+    open: () => timers.size,
+  };
+}
+
+it("patient parts that grow together all come to their end, one after another, and none is refused", async () => {
+  const bytes = new Shares(1000);
+  const clock = patience();
+  const grow = async () => {
+    const part = bytes.of("one", clock);
+    for (let step = 0; step < 30; step += 1) if (!(await part.room(10))) return "refused";
+    part.release();
+    return "whole";
+  };
+  const ends = await Promise.all(Array.from({ length: 15 }, grow));
+  expect(ends).toEqual(ends.map(() => "whole"));
+  expect([bytes.all, clock.open()]).toEqual([0, 0]);
+});
+
+it("a part that begins does not wait behind those that grow, and other holders neither", async () => {
+  const bytes = new Shares(1000);
+  const clock = patience();
+  const [first, second] = [bytes.of("one", clock), bytes.of("one", clock)];
+  expect([await second.room(100), await first.room(250), await first.room(10)]).toEqual([true, true, true]);
+  const waiting = second.room(10);
+  expect(bytes.of("one", clock).take(10)).toBe(true);
+  expect(bytes.of("two", clock).take(100)).toBe(true);
+  first.release();
+  expect(await waiting).toBe(true);
+});
+
+it("a patient part waits for room for twenty seconds, and no more once it is given back", async () => {
+  const bytes = new Shares(1000);
+  const clock = patience();
+  const [late, gone] = [bytes.of("one", clock), bytes.of("one", clock)];
+  expect(bytes.of("one").take(500)).toBe(true);
+  const waiting = late.room(10);
+  clock.late();
+  expect(await waiting).toBe(false);
+  const given = gone.room(10);
+  gone.release();
+  expect([await given, clock.open(), bytes.all]).toEqual([false, 0, 500]);
+});
+
+it("a part without patience has room at once or not at all", async () => {
+  const part = new Shares(100).of("one");
+  expect([await part.room(50), await part.room(1)]).toEqual([true, false]);
+});
+
 it.each([
   ["127.0.0.1", "127.0.0.1"],
   ["::ffff:10.0.0.7", "10.0.0.7"],

@@ -1,8 +1,10 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { EndpointAnswer } from "../../../src/api/endpoint.ts";
+import { elapsed } from "../../../src/service/clock.ts";
 import type { Reached } from "../../../src/service/http/reached.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
+import { realClock } from "../../support/real-clock.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, main, primary, project } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -48,7 +50,7 @@ async function answered(
   return [status, given.get("access-control-allow-origin")];
 }
 
-it("nothing of a body is read before its sender has logged in, and its share is given back with the answer", async () => {
+it("nothing of a body is read before its sender has logged in, and one without room waits for that of another", async () => {
   const bytes = new Shares(400_000);
   await using shop = await start(bytes);
   const unfinished = ["stranger", "app"].map((user) => {
@@ -62,11 +64,32 @@ it("nothing of a body is read before its sender has logged in, and its share is 
   expect(await unfinished[0]?.answer()).toMatch(/^HTTP\/1\.1 400 /);
   await unfinished[0]?.ended;
   await expect.poll(() => bytes.all).toBe(150_000);
-  expect(await answered(shop, "app", 100_000)).toEqual([503, "*"]);
+  let isAnswered = false;
+  const waiting = answered(shop, "app", 100_000).finally(() => (isAnswered = true));
   expect(await answered(shop, "app", 10_000)).toEqual([200, "*"]);
-  await expect.poll(() => bytes.all).toBe(150_000);
+  expect(isAnswered).toBe(false);
   unfinished[1]?.socket.destroy();
+  expect(await waiting).toEqual([200, "*"]);
   await expect.poll(() => bytes.all).toBe(0);
+});
+
+it("a body of which each piece waits for room, also the last one after its end has come, is read whole", async () => {
+  const bytes = new Shares(400_000);
+  await using shop = await start(bytes);
+  const [most, rest] = [bytes.of("ep-1"), bytes.of("ep-1")];
+  expect([most.take(150_000), rest.take(40_000)]).toEqual([true, true]);
+  const wire = new Wire(shop);
+  wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: app\r\nContent-Length: 60000\r\n\r\n");
+  for (const piece of ["x", "y"]) {
+    wire.send(piece.repeat(30_000));
+    await elapsed(realClock, 100);
+  }
+  rest.release();
+  await expect.poll(() => bytes.all).toBe(180_000);
+  await elapsed(realClock, 50);
+  most.release();
+  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n60000$/);
+  wire.socket.destroy();
 });
 
 it("an answer in pieces arrives whole, with its length", async () => {

@@ -2,6 +2,7 @@ import { Field } from "pg-protocol/dist/messages.js";
 import { expect, it } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { AnswerRows, AnswerText } from "../../../src/service/postgres/driver/answer-text.ts";
+import { realClock } from "../../support/real-clock.ts";
 
 const fields = ["id", 'a "name"', "id"].map((name) => new Field(name, 0, 0, 25, -1, -1, "text"));
 const rows = [
@@ -20,31 +21,32 @@ it.each([
   ],
 ])(
   "rows become JSON as they come, as arrays or with the names of their columns (arrayMode: %j)",
-  (arrayMode, shown) => {
+  async (arrayMode, shown) => {
     const text = new AnswerText(new Shares().of("one"), 1000);
     const answer = new AnswerRows(text, arrayMode);
     for (const row of rows) expect(answer.add(row, fields)).toBeUndefined();
-    expect(JSON.parse(`[${Buffer.concat(text.end()).toString()}]`)).toEqual(shown);
+    expect(JSON.parse(`[${Buffer.concat(await text.end()).toString()}]`)).toEqual(shown);
   },
 );
 
 it.each(["\u0001\u{1f642}", "\u{1f642}", '"\\', "é", "x"])(
   "a long value of %j is the same after its slices",
-  (part) => {
+  async (part) => {
     const text = new AnswerText(new Shares().of("one"), 1_000_000);
     const value = part.repeat(40_000);
     text.addValue(value);
-    expect(JSON.parse(Buffer.concat(text.end()).toString())).toBe(value);
+    expect(JSON.parse(Buffer.concat(await text.end()).toString())).toBe(value);
   },
 );
 
-it("rows are held as their bytes in the share of their compute, and refused beyond it", () => {
+it("rows are held as their bytes in the share of their compute, and refused beyond it", async () => {
   const bytes = new Shares(400_000);
   const answer = new AnswerRows(new AnswerText(bytes.of("one"), 1_000_000), true);
   let added = 0;
   let refused: Error | undefined;
   while (refused === undefined && added < 100_000) {
     refused = answer.add(["0123456789"], fields);
+    await answer.room(0);
     added += 1;
   }
   expect(refused?.message).toMatch(/too many bytes/);
@@ -53,12 +55,37 @@ it("rows are held as their bytes in the share of their compute, and refused beyo
   expect(bytes.all).toBeLessThanOrEqual(200_000);
 });
 
-it("a value whose escapes take more than the answer may have is refused before all of them are made", () => {
+it("a value whose escapes take more than the answer may have is refused before all of them are made", async () => {
   const bytes = new Shares();
   const text = new AnswerText(bytes.of("one"), 1_000_000);
   const answer = new AnswerRows(text, true);
   expect(answer.add(["\u0001".repeat(900_000)], fields)?.message).toBe("the answer is larger than 1000000 bytes");
   expect(bytes.all).toBeGreaterThan(800_000);
   expect(bytes.all).toBeLessThanOrEqual(1_000_000);
-  expect(() => text.end()).toThrow("the answer is larger than 1000000 bytes");
+  await expect(text.end()).rejects.toThrow("the answer is larger than 1000000 bytes");
+});
+
+it("a value that has come is kept though another one has the room, which was asked for as it came", async () => {
+  const bytes = new Shares(8_000_000);
+  const [one, two] = [bytes.of("one", realClock), bytes.of("one", realClock)];
+  const text = new AnswerText(two, 5_000_000);
+  const answer = new AnswerRows(text, true);
+  await two.room(1);
+  await one.room(3_999_999);
+  const waiting = answer.room(3_000_000);
+  expect(waiting).toBeInstanceOf(Promise);
+  one.release();
+  await waiting;
+  expect(answer.add(["x".repeat(3_000_000)], fields)).toBeUndefined();
+  expect(Buffer.concat(await text.end()).length).toBe(3_000_004);
+  expect(bytes.all).toBe(3_000_005);
+});
+
+it("what has come without room is at most a megabyte", async () => {
+  const bytes = new Shares(200_000);
+  const text = new AnswerText(bytes.of("one", realClock), 5_000_000);
+  expect(bytes.of("one").take(100_000)).toBe(true);
+  const answer = new AnswerRows(text, true);
+  expect(answer.add(["x".repeat(900_000)], fields)).toBeUndefined();
+  expect(answer.add(["x".repeat(200_000)], fields)?.message).toMatch(/too many bytes/);
 });

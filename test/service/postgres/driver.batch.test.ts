@@ -26,7 +26,7 @@ async function send(body: object, headers: Readonly<Record<string, string>> = {}
       ...headers,
     },
     gone: new AbortController().signal,
-    hold: () => ({ take: () => true, release: () => {} }),
+    hold: () => ({ take: () => true, room: () => Promise.resolve(true), release: () => {} }),
     body: () => Promise.resolve(JSON.stringify(body)),
   };
   const { status, body: text, pieces = [] } = await fakes.postgres.driverAccess.answer(call);

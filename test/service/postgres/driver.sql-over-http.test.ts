@@ -11,9 +11,10 @@ import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { realClock } from "../../support/real-clock.ts";
 
 const headers = { "neon-connection-string": "postgresql://app:secret@ep-main.localhost/stock" };
-const holding = { take: () => true, release: () => {} };
+const holding = { take: () => true, room: () => Promise.resolve(true), release: () => {} };
 
 /** A request whose body is read with the first call. */
 function call(gone: AbortSignal, body = JSON.stringify({ query: "SELECT pg_sleep(600)" })): SqlCall {
@@ -177,6 +178,30 @@ it("an answer beyond the share of its compute ends the statement, and says why",
   await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });
   await expect.poll(() => heard.length).toBe(1);
   await expect.poll(left).toBe(1);
+});
+
+it("twenty long answers at once of one owner all arrive, one after another where there is no room for all", async () => {
+  const { admission, left } = await compute((socket) => {
+    let isLoggedIn = false;
+    socket.on("data", (chunk) => {
+      if (chunk[0] === "X".charCodeAt(0)) socket.end();
+      else socket.write(isLoggedIn ? Buffer.concat([...Array.from({ length: 20_000 }, () => row), done]) : welcome);
+      isLoggedIn = true;
+    });
+  });
+  // Each answer has some 340,000 bytes, and the owner four million at most.
+  const bytes = new Shares(8_000_000);
+  const answers = Array.from({ length: 20 }, async () => {
+    const part = bytes.of("owner", realClock);
+    const request = { ...call(new AbortController().signal), hold: () => part };
+    const { status } = await sqlOverHttp(request, () => Promise.resolve(admission));
+    expect(bytes.all).toBeLessThanOrEqual(4_000_000);
+    part.release();
+    return status;
+  });
+  expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
+  expect(bytes.all).toBe(0);
+  await expect.poll(left).toBe(20);
 });
 
 /** The description of an answer with a hundred columns of long names. */

@@ -2,8 +2,10 @@ import { globSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { elapsed } from "../../../src/service/clock.ts";
 import { AnswerTooLarge, SqlClient } from "../../../src/service/postgres/sql-client.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { realClock } from "../../support/real-clock.ts";
 
 it("opens sessions in servers in two places only: those of the service, and those of a client's own role", () => {
   const root = join(import.meta.dirname, "..", "..", "..");
@@ -86,11 +88,11 @@ it("a statement whose rows are refused is ended once, and nobody is given those 
   await new Promise<void>((resolve) => server.listen(path, resolve));
   const client = await SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" });
   let given = 0;
-  const refuse = () => {
+  const add = () => {
     given += 1;
     return new Error("enough");
   };
-  await expect(client.execute("SELECT 1", [], refuse)).rejects.toThrow("enough");
+  await expect(client.execute("SELECT 1", [], { add, room: () => undefined })).rejects.toThrow("enough");
   // The session, and the request to end the statement.
   await expect.poll(() => connections).toBe(2);
   await new Promise((resolve) => setImmediate(resolve));
@@ -110,13 +112,47 @@ it("reads two pieces of a long answer at most in a turn of the loop", async () =
     if (isReading) setImmediate(turn);
   };
   setImmediate(turn);
-  await client.execute("SELECT 1", [], () => {
+  const add = () => {
     turns[turns.length - 1] = (turns.at(-1) ?? 0) + 1;
     return undefined;
-  });
+  };
+  await client.execute("SELECT 1", [], { add, room: () => undefined });
   isReading = false;
   expect(turns.reduce((sum, rows) => sum + rows)).toBe(count);
   expect(Math.max(...turns)).toBeLessThanOrEqual(Math.ceil((2 * 65_536) / row.length));
+});
+
+it("reads no more rows than one piece while there is no room, and the rest once there is", async () => {
+  const row = message("D", "\0\x01\0\0\0\x011");
+  const client = await loggingIn(welcome, Buffer.concat([Buffer.concat(Array(50_000).fill(row)), message("Z", "I")]));
+  client.limitAnswers(Number.POSITIVE_INFINITY);
+  let rows = 0;
+  const add = () => {
+    rows += 1;
+    return undefined;
+  };
+  const room = Promise.withResolvers<void>();
+  const answer = client.execute("SELECT 1", [], { add, room: () => (rows === 0 ? undefined : room.promise) });
+  await expect.poll(() => rows).toBeGreaterThan(0);
+  await elapsed(realClock, 50);
+  expect(rows).toBeLessThanOrEqual(Math.ceil(65_536 / row.length));
+  room.resolve();
+  await answer;
+  expect(rows).toBe(50_000);
+});
+
+it("says how much of a long message has come, for which there may be no room", async () => {
+  const row = message("D", Buffer.concat([Buffer.from("\0\x01\0\x07\xa1\x20", "latin1"), Buffer.alloc(500_000, "x")]));
+  const client = await loggingIn(welcome, Buffer.concat([row, message("Z", "I")]));
+  client.limitAnswers(Number.POSITIVE_INFINITY);
+  const coming: number[] = [];
+  const room = (bytes: number) => {
+    coming.push(bytes);
+    return undefined;
+  };
+  await client.execute("SELECT 1", [], { add: () => undefined, room });
+  expect(Math.max(...coming)).toBeGreaterThan(400_000);
+  expect(coming.at(-1)).toBe(0);
 });
 
 it("reads any number of short messages that a statement has no number of", async () => {

@@ -1,12 +1,16 @@
 import type { Holding } from "../../http/shares.ts";
 import { refusals } from "../../refusal.ts";
-import { AnswerTooLarge, type Field, type TextRow } from "../sql-client.ts";
+import type { RowSink, TextRow } from "../row-sink.ts";
+import { AnswerTooLarge, type Field } from "../sql-client.ts";
 
 /** The length of the pieces that the text is collected in, in characters. */
 const pieceLength = 65_536;
 
 /** The most characters of a value that are made JSON at once: each may take six. */
 const sliceLength = 16_384;
+
+/** The most bytes that are kept before there is room for them: those of one piece of the server's, as JSON. */
+const mostOwed = 1024 ** 2;
 
 /**
  * The text of an answer to `POST /sql`, made as its parts come from the server: a long answer made at its end would
@@ -19,6 +23,11 @@ export class AnswerText {
   readonly #pieces: Buffer[] = [];
   #piece = "";
   #bytes = 0;
+  /** Bytes kept for which there is no room yet. */
+  #owed = 0;
+  /** Bytes of the budget for a value that is coming. */
+  #ahead = 0;
+  #waiting: Promise<void> | undefined;
   #refused: Error | undefined;
 
   /** `longest`: bytes. */
@@ -48,26 +57,53 @@ export class AnswerText {
     this.add('"');
   }
 
+  /**
+   * Waits for room, where there is none for what was added and for a value that is coming: no more may be added before.
+   * `coming`: the bytes of it so far.
+   */
+  room(coming = 0): Promise<void> | undefined {
+    if (this.#waiting || this.#refused) return this.#waiting;
+    const more = Math.max(0, (coming > pieceLength ? coming : 0) - this.#ahead);
+    this.#ahead += more;
+    this.#owed += more;
+    if (this.#owed > 0) this.#waiting = this.#wait();
+    return this.#waiting;
+  }
+
   /** All of it. Throws the reason to take no more. */
-  end(): readonly Buffer[] {
+  async end(): Promise<readonly Buffer[]> {
     this.#cut();
+    await this.room();
     if (this.#refused) throw this.#refused;
     return this.#pieces;
+  }
+
+  async #wait(): Promise<void> {
+    const hasRoom = await this.#holding.room(this.#owed);
+    this.#owed = 0;
+    this.#waiting = undefined;
+    if (!hasRoom) this.#refused ??= refusals.noRoomForBytes();
   }
 
   #cut(): void {
     const bytes = Buffer.from(this.#piece);
     this.#piece = "";
     this.#bytes += bytes.length;
+    const fromAhead = Math.min(this.#ahead, bytes.length);
+    const more = bytes.length - fromAhead;
+    this.#ahead -= fromAhead;
     if (this.#bytes > this.#longest)
       this.#refused = new AnswerTooLarge(`the answer is larger than ${this.#longest} bytes`);
-    else if (!this.#holding.take(bytes.length)) this.#refused = refusals.noRoomForBytes();
-    else this.#pieces.push(bytes);
+    else if (this.#owed + more > mostOwed) this.#refused = refusals.noRoomForBytes();
+    else {
+      if (this.#owed > 0 || !this.#holding.take(more)) this.#owed += more;
+      this.#pieces.push(bytes);
+    }
   }
 }
 
 /** The rows of one statement, as elements of an array. */
-export class AnswerRows {
+export class AnswerRows implements RowSink {
   readonly #text: AnswerText;
   readonly #arrayMode: boolean;
   /** The names of the columns as JSON, each with its colon. */
@@ -92,6 +128,10 @@ export class AnswerRows {
     }
     text.add(end ?? "");
     return text.refused;
+  }
+
+  room(coming: number): Promise<void> | undefined {
+    return this.#text.room(coming);
   }
 
   #namesOf(fields: readonly Field[]): readonly string[] {

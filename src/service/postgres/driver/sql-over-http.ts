@@ -74,8 +74,9 @@ async function results(
   for (const [index, { sql, values }] of statements.entries()) {
     text.add(`${index === 0 ? "" : ","}{"rows":[`);
     const rows = new AnswerRows(text, arrayMode);
-    const result = await client.execute(sql, values, (row, fields) => rows.add(row, fields));
+    const result = await client.execute(sql, values, rows);
     text.add(`],${described(result, arrayMode)}`);
+    await text.room();
     if (text.refused) throw text.refused;
   }
   if (batch) await client.query("COMMIT");
@@ -100,8 +101,10 @@ function cut(field: unknown): unknown {
     : field;
 }
 
+const withoutLimit = "ask for less, or take a session (psql, the driver's Client or Pool), whose answers have no limit";
+
 function refused(error: unknown): ServiceReply {
-  if (error instanceof AnswerTooLarge) return jsonReply(507, { message: error.message });
+  if (error instanceof AnswerTooLarge) return jsonReply(507, { message: `${error.message}: ${withoutLimit}` });
   if (error instanceof Rejection) {
     return jsonReply(400, { message: error.message, code: error.sqlState, severity: "FATAL" });
   }
