@@ -5,6 +5,7 @@ import {
   beginRecoveryAgain,
   checkpointOf,
   copyRunning,
+  copyStopped,
   isCleanlyStopped,
   makeStandby,
   originOf,
@@ -62,6 +63,30 @@ it("a server is asked one thing after another, and keeps its log before the copy
   expect(asked).toEqual(["pg_create_physical_replication_slot('copy", "pg_backup_start('copy", "other"]);
   expect(busy).toEqual([false, false, false]);
 });
+
+it("a copy of data whose server does not run lacks what is that server's alone, and its replication slots", async () => {
+  const [from, to] = [join(home, "from-stopped"), join(home, "to-stopped")];
+  for (const name of ["global", "pg_replslot/mine", "pg_wal"]) mkdirSync(join(from, name), { recursive: true });
+  for (const name of ["PG_VERSION", "postmaster.pid", "postgresql.conf", "pg_replslot/mine/state", "pg_wal/segment"])
+    writeFileSync(join(from, name), "");
+  await copyStopped(from, to, undefined);
+  const copied = readdirSync(to, { recursive: true, encoding: "utf8" }).toSorted();
+  expect(copied).toEqual(["PG_VERSION", "global", "pg_replslot", "pg_wal", join("pg_wal", "segment")]);
+});
+
+it.each([[["backup_label", "backup_label.old"]], [[]]])(
+  "a recovery begins again with the label that was put away, and not where there is another or none: %j",
+  async (labels) => {
+    const data = join(home, `labels-${labels.length}`);
+    mkdirSync(join(data, "global"), { recursive: true });
+    const control = Buffer.alloc(512);
+    control.writeUInt32LE(5, 16);
+    writeFileSync(join(data, "global", "pg_control"), control);
+    for (const name of labels) writeFileSync(join(data, name), name);
+    await beginRecoveryAgain(data);
+    expect(readdirSync(data).toSorted()).toEqual([...labels, "global"]);
+  },
+);
 
 it("the log of a directory reaches from its first segment to its last, whatever else lies there", async () => {
   const data = join(home, "log");

@@ -43,6 +43,16 @@ describe("a branch of a parent", () => {
     expect(fakes.contentOf(id).rows).toEqual(["early", "late"]);
   });
 
+  it("a branch inherits the log that its parent's server has completed just before", async () => {
+    await start();
+    fakes.write("early");
+    const segment = fakes.serverOf().data.segmentName;
+    fakes.serverOf().data.switchLog();
+    const { id } = await fakes.branch({});
+    const generation = fakes.directoryOf(id).split("/").at(-1) ?? "";
+    expect(await fakes.names(join("history", generation, "wal"))).toContain(segment);
+  });
+
   it("a branch takes the rows of a parent that was suspended without a start of its server", async () => {
     await twoRows();
     await suspend();

@@ -207,3 +207,12 @@ it("a service that ends waits for the server on which it reads for a caller", as
   expect(await stopping).toBe(0);
   await reading;
 });
+
+it("the history of a branch is kept while its primary runs, every five seconds", async () => {
+  await start();
+  const segment = fakes.serverOf().data.segmentName;
+  fakes.serverOf().data.switchLog();
+  fakes.clock.advance(5000);
+  const generation = fakes.directoryOf().split("/").at(-1) ?? "";
+  await expect.poll(() => fakes.names(`history/${generation}/wal`)).toContain(segment);
+});

@@ -317,6 +317,21 @@ it("a client whose compute could not be started is led to its operations, where 
   await expect(waiting).rejects.toThrow(`compute ${primary} could not be started: see its operations`);
 });
 
+it("the clients of a role are logged out with it, but for those that have not said their role yet", async () => {
+  shop.active();
+  const [app, other, unnamed] = [await gate.admit(target), await gate.admit(target), await gate.admit(target)];
+  for (const [admission, role] of [
+    [app, "app"],
+    [other, "other"],
+  ] as const)
+    await expect(admission.verifierOf(role)).rejects.toThrow("not asked");
+  const out = () => [app, other, unnamed].map(({ logout }) => logout.aborted);
+  sessions.logOut(primary, ["app", "third"]);
+  expect(out()).toEqual([true, false, false]);
+  sessions.logOut(primary, undefined);
+  expect(out()).toEqual([true, true, false]);
+});
+
 function never(): never {
   throw new Error("the compute is gone already");
 }

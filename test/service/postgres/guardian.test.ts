@@ -26,6 +26,11 @@ it("a guarded program gets the environment of servers, and nothing of the servic
   expect(JSON.parse(log())).toEqual({ LC_ALL: "C", PATH: "/usr/bin:/bin" });
 });
 
+it("a program runs at the root of the file system, and has of the environment a language and a path alone", async () => {
+  await run("console.log(JSON.stringify([process.cwd(), process.env]))").ended;
+  expect(JSON.parse(readFileSync(logFile, "utf8"))).toEqual(["/", { LC_ALL: "C", PATH: "/usr/bin:/bin" }]);
+});
+
 const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
 
 it("the guardian has a program shut down once, however often it is to, and signals one that it is told of", async () => {

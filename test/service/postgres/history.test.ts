@@ -1,4 +1,13 @@
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { positionOf } from "../../../src/service/domain/history-point.ts";
@@ -8,6 +17,7 @@ import { HistoryKeeper, type KeptServer } from "../../../src/service/postgres/hi
 import { placeAt } from "../../../src/service/postgres/history/segments.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let root: string;
@@ -138,6 +148,8 @@ describe("a history", () => {
     complete(1);
     await history.archive(data);
     linkSync(join(root, "br-a.1", "wal", segment(1)), join(directory.path, "shared"));
+    // A segment that goes while all are counted has no bytes either.
+    symlinkSync("gone", join(root, "br-a.1", "wal", segment(2)));
     expect(histories.state(data)?.bytes).toBe(0);
     await histories.remove(data);
     expect([existsSync(join(root, "br-a.1")), histories.state(data)]).toEqual([false, undefined]);
@@ -203,6 +215,34 @@ describe("the keeper", () => {
     await keeper.keep();
     expect(problems).toEqual([expect.stringMatching(/^the history of branch br-lost cannot be kept: ENOENT/)]);
     expect(bases).toEqual(["br-a"]);
+  });
+
+  it("looks every five seconds, and no more once it is closed, also amid a look", async () => {
+    const clock = new VirtualClock();
+    const looked = Promise.withResolvers<number>();
+    let looks = 0;
+    const timed = new HistoryKeeper({
+      clock,
+      running: () => {
+        looks += 1;
+        return [{ endpoint: { type: "read_write", branchId: "br-a", projectId: "p" }, data }];
+      },
+      histories,
+      addBase: () => addBase(history, 1000, 1),
+      sizeOf: () => looked.promise,
+      keptSince: () => 0,
+      onProblem: (message) => problems.push(message),
+    });
+    timed.begin();
+    await clock.advance(4999);
+    expect(looks).toBe(0);
+    await clock.advance(1);
+    await expect.poll(() => [looks, clock.pending]).toEqual([1, 1]);
+    complete(2);
+    await clock.advance(5000);
+    const closed = timed.close().then(() => clock.pending);
+    looked.resolve(0);
+    expect([await closed, looks, problems]).toEqual([0, 2, []]);
   });
 
   it("says once why a history cannot be kept, and again after it could", async () => {

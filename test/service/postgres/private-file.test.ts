@@ -15,3 +15,14 @@ it("a private file is its owner's alone, also where a file was there that others
     expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual(["secret", 0o600]);
   }
 });
+
+it("a private file is its owner's, where that is another user than the service's", async () => {
+  const { path: home, remove } = temporaryDirectory("private-file");
+  onTestFinished(remove);
+  const [me, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  // Only root gives files to another user.
+  const owner = me === 0 ? { uid: 65_534, gid: 65_533 } : { uid: me, gid: group };
+  await writePrivate(join(home, "given"), "secret", owner);
+  const { uid, gid, mode } = statSync(join(home, "given"));
+  expect([uid, gid, mode & 0o777]).toEqual([owner.uid, owner.gid, 0o600]);
+});
