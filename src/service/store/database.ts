@@ -14,6 +14,10 @@ export class StoreUnusable extends Error {
   override name = "StoreUnusable";
 }
 
+function lowered(value: SQLInputValue): SQLInputValue {
+  return typeof value === "string" ? value.toLowerCase() : value;
+}
+
 let emptyStore: Uint8Array | undefined;
 
 /** The SQLite database; each statement is prepared once. */
@@ -30,6 +34,8 @@ export class Database {
       opened = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite = opened;
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
+      // SQLite's own knows the letters of ASCII alone.
+      this.#sqlite.function("lower", { deterministic: true }, lowered);
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       if (file === ":memory:") this.#startEmpty();
       else this.#migrate(file);

@@ -182,3 +182,21 @@ describe("a compute that an operator has adopted", () => {
     expect(endpoints.changedByOperator(primary)).toBeUndefined();
   });
 });
+
+it("every search finds a name in any case, also with letters beyond ASCII", () => {
+  const name = "ÄPFEL und Öl";
+  shop.ana(`PATCH /projects/${project}`, { project: { name } });
+  shop.ana(`PATCH /projects/${project}/branches/${main}`, { branch: { name } });
+  shop.ana("POST /api_keys", { key_name: name });
+  shop.patch(primary, { name });
+  const query = `?${new URLSearchParams({ search: "äpfel UND öl" }).toString()}`;
+  const pages = ["/app/computes", "/app/projects", `/app/projects/${project}`, "/app/keys"].map((path) =>
+    ana.get(`${path}${query}`),
+  );
+  expect(pages.map((page) => rowsIn(page).length)).toEqual([1, 1, 1, 1]);
+  const lists = [
+    shop.ana(`GET /projects${query}`).body["projects"],
+    shop.ana(`GET /projects/${project}/branches${query}`).body["branches"],
+  ];
+  expect(lists).toMatchObject([[{ name }], [{ name }]]);
+});
