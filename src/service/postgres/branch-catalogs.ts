@@ -141,10 +141,8 @@ export class BranchCatalogs {
   async #takeOver(served: ServedData, connect: (database: string) => Promise<Session>): Promise<void> {
     const { store, clock, change } = this.#ports;
     const { branchId } = served;
-    const client = await connect("postgres");
-    const present = await readableRows(client, presentQuery)
-      .then(presentIn)
-      .finally(() => client.close());
+    using client = await connect("postgres");
+    const present = presentIn(await readableRows(client, presentQuery));
     const row = store.branchData.get(branchId);
     if (row === undefined || !this.#isMeant(served)) return;
     const applied = broughtInto(row);

@@ -173,17 +173,13 @@ export class BranchStorage {
       const { directory } = this.of(branchId);
       const connecting = this.#ports.connectTo(directory);
       if (connecting === undefined) return;
-      const client = await connecting;
-      try {
-        await this.#refuseFullDisk(directory);
-        await this.histories.of(directory).addBase(async (to) => {
-          const { first, consistentAt } = await copyRunning(directory, to, client, this.#ports.home.user);
-          const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
-          return { at: this.#ports.now(), position, place: placeOf(first), bytes };
-        });
-      } finally {
-        client.close();
-      }
+      using client = await connecting;
+      await this.#refuseFullDisk(directory);
+      await this.histories.of(directory).addBase(async (to) => {
+        const { first, consistentAt } = await copyRunning(directory, to, client, this.#ports.home.user);
+        const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
+        return { at: this.#ports.now(), position, place: placeOf(first), bytes };
+      });
     });
   }
 
@@ -226,8 +222,8 @@ export class BranchStorage {
       refuseFullDisk: (base) => this.#refuseFullDisk(base),
       session: (act) =>
         this.#ports.reading(directory, edition, async (connect) => {
-          const client = await connect("postgres");
-          return act(client).finally(() => client.close());
+          using client = await connect("postgres");
+          return await act(client);
         }),
       serve: (data, point) => this.#ports.serve(data, edition, { recovery: point }),
     };
@@ -240,13 +236,9 @@ export class BranchStorage {
       await this.#copyStopped(from, to);
       return undefined;
     }
-    const client = await connecting;
-    try {
-      await this.#refuseFullDisk(from);
-      return await copyRunning(from, to, client, this.#ports.home.user);
-    } finally {
-      client.close();
-    }
+    using client = await connecting;
+    await this.#refuseFullDisk(from);
+    return await copyRunning(from, to, client, this.#ports.home.user);
   }
 
   /** The catalogue that a copy brings along. */

@@ -63,45 +63,37 @@ export interface SyncPlan {
  * first, and what one role or database fails at keeps no other one; the first failure is thrown at the end.
  */
 export async function syncCatalog(plan: SyncPlan): Promise<void> {
-  const client = await plan.connect("postgres");
+  using client = await plan.connect("postgres");
   const attempts = new Attempts(client);
-  try {
-    const existing = await namesIn(client);
-    const gone = await putLogins(client, plan, existing.roles, attempts);
-    const version = await serverVersion(client);
-    const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
-    if (outdated) {
-      await guardOutputPlugins(client, plan.connect);
-      await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
-      // Data of an earlier version has one.
-      await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);
-    }
-    for (const role of plan.wanted.roles) {
-      const exists = existing.roles.has(role.name);
-      if (exists && !outdated) continue;
-      await attempts.make(async () => {
-        await putRights(client, role.name, version, exists);
-        if (!exists) await putPassword(client, role, exists, plan);
-      });
-    }
-    await putDatabases(client, plan, existing.databases, { outdated, attempts });
-    for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
-    attempts.end();
-  } finally {
-    client.close();
+  const existing = await namesIn(client);
+  const gone = await putLogins(client, plan, existing.roles, attempts);
+  const version = await serverVersion(client);
+  const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
+  if (outdated) {
+    await guardOutputPlugins(client, plan.connect);
+    await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+    // Data of an earlier version has one.
+    await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);
   }
+  for (const role of plan.wanted.roles) {
+    const exists = existing.roles.has(role.name);
+    if (exists && !outdated) continue;
+    await attempts.make(async () => {
+      await putRights(client, role.name, version, exists);
+      if (!exists) await putPassword(client, role, exists, plan);
+    });
+  }
+  await putDatabases(client, plan, existing.databases, { outdated, attempts });
+  for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
+  attempts.end();
 }
 
 /** Brings only the logins and passwords of roles that the server has, and ends those of roles that are gone. */
 export async function syncLogins(plan: SyncPlan): Promise<void> {
-  const client = await plan.connect("postgres");
+  using client = await plan.connect("postgres");
   const attempts = new Attempts(client);
-  try {
-    await putLogins(client, plan, (await namesIn(client)).roles, attempts);
-    attempts.end();
-  } finally {
-    client.close();
-  }
+  await putLogins(client, plan, (await namesIn(client)).roles, attempts);
+  attempts.end();
 }
 
 /**

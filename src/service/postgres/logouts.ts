@@ -47,20 +47,16 @@ export class Logouts {
   async #endAt({ endpoint, config }: Running, position: string, roles: readonly string[] | undefined): Promise<void> {
     const { sessions, clients, clock } = this.#ports;
     const begunAt = clock.now();
-    const server = await sessions.open(config, "postgres");
-    try {
-      for (;;) {
-        const waited = clock.now() - begunAt;
-        const isBehind = (await server.query(behind(position))).length > 0;
-        await endSessions(server, waited < patienceMs ? roles : undefined);
-        if (!isBehind) break;
-        if (waited > limitMs) throw new ServerFailed(`replica ${endpoint.id} is behind: sessions may be open there`);
-        await elapsed(clock, askAgainMs);
-      }
-      clients.logOut(endpoint.id, roles);
-    } finally {
-      server.close();
+    using server = await sessions.open(config, "postgres");
+    for (;;) {
+      const waited = clock.now() - begunAt;
+      const isBehind = (await server.query(behind(position))).length > 0;
+      await endSessions(server, waited < patienceMs ? roles : undefined);
+      if (!isBehind) break;
+      if (waited > limitMs) throw new ServerFailed(`replica ${endpoint.id} is behind: sessions may be open there`);
+      await elapsed(clock, askAgainMs);
     }
+    clients.logOut(endpoint.id, roles);
   }
 }
 

@@ -25,8 +25,8 @@ export async function insideDatabase(
   const database = identifier(name);
   if (closed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`);
   try {
-    const inside = await connect(name);
-    await act(inside).finally(() => inside.close());
+    using inside = await connect(name);
+    await act(inside);
   } finally {
     if (closed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
   }

@@ -1,7 +1,7 @@
 import type { SqlClient } from "./sql-client.ts";
 
 /** A session as the catalogue's work needs it. */
-export type Session = Pick<SqlClient, "query" | "close">;
+export type Session = Pick<SqlClient, "query" | typeof Symbol.dispose>;
 
 /** The vendor's role for what a tenant may do everywhere in its branch. No client can make or take its name. */
 export const privilegedRole = "neon_superuser";

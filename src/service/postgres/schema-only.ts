@@ -42,26 +42,22 @@ export async function makeSchemaOnly(
 async function keepSchemaOnly(server: OwnServer): Promise<void> {
   const copier = { user: `cloud_copier_${randomBytes(8).toString("hex")}`, password: randomBytes(24).toString("hex") };
   const role = copier.user;
-  const admin = await server.connect("postgres");
-  try {
-    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${await scramVerifier(copier.password)}'`);
-    await makeNamesReadable(admin);
-    const all = await admin.query(databases);
-    // In all databases before the others' rows go: until then, what is deleted anywhere is kept.
-    for (const [name] of all) {
-      await admin.query(`ALTER DATABASE ${identifier(name ?? "")} ALLOW_CONNECTIONS true CONNECTION LIMIT -1`);
-      await rollBackPrepared(server, name ?? "");
-    }
-    for (const [name, closed, limit] of all) {
-      const database = identifier(name ?? "");
-      await emptyDatabase(server, name ?? "", copier);
-      await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${closed !== "t"} CONNECTION LIMIT ${limit}`);
-    }
-    await admin.query(`DROP ROLE ${role}`);
-    await admin.query("SELECT pg_switch_wal()");
-  } finally {
-    admin.close();
+  using admin = await server.connect("postgres");
+  await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${await scramVerifier(copier.password)}'`);
+  await makeNamesReadable(admin);
+  const all = await admin.query(databases);
+  // In all databases before the others' rows go: until then, what is deleted anywhere is kept.
+  for (const [name] of all) {
+    await admin.query(`ALTER DATABASE ${identifier(name ?? "")} ALLOW_CONNECTIONS true CONNECTION LIMIT -1`);
+    await rollBackPrepared(server, name ?? "");
   }
+  for (const [name, closed, limit] of all) {
+    const database = identifier(name ?? "");
+    await emptyDatabase(server, name ?? "", copier);
+    await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${closed !== "t"} CONNECTION LIMIT ${limit}`);
+  }
+  await admin.query(`DROP ROLE ${role}`);
+  await admin.query("SELECT pg_switch_wal()");
 }
 
 /**
@@ -83,39 +79,27 @@ const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_databa
   WHERE datname <> 'template0' AND datconnlimit <> -2`;
 
 async function rollBackPrepared(server: OwnServer, database: string): Promise<void> {
-  const admin = await server.connect(database);
-  try {
-    await runAll(admin, await statements(admin, preparedTransactions));
-  } finally {
-    admin.close();
-  }
+  using admin = await server.connect(database);
+  await runAll(admin, await statements(admin, preparedTransactions));
 }
 
 async function emptyDatabase(server: OwnServer, database: string, copier: Copier): Promise<void> {
-  const admin = await server.connect(database);
-  try {
-    await runAll(admin, await statements(admin, rightsOf(copier.user)));
-    const client = await server.connect(database, copier);
-    try {
-      await emptyRelations(admin, client);
-    } finally {
-      client.close();
-    }
-    await admin.query(`DROP OWNED BY ${copier.user}`);
-    let unlinked: number;
-    do unlinked = (await admin.query(unlinkSome)).length;
-    while (unlinked > 0);
-    await admin.query("DELETE FROM pg_statistic; DELETE FROM pg_statistic_ext_data; SELECT pg_stat_reset()");
-    // A client may replicate, and so read files: what was deleted must not lie in them.
-    for (const name of ["pg_largeobject", "pg_largeobject_metadata", "pg_statistic", "pg_statistic_ext_data"]) {
-      await admin.query(`VACUUM FULL ${name}`);
-    }
-  } finally {
-    admin.close();
+  using admin = await server.connect(database);
+  await runAll(admin, await statements(admin, rightsOf(copier.user)));
+  await emptyRelations(admin, server.connect(database, copier));
+  await admin.query(`DROP OWNED BY ${copier.user}`);
+  let unlinked: number;
+  do unlinked = (await admin.query(unlinkSome)).length;
+  while (unlinked > 0);
+  await admin.query("DELETE FROM pg_statistic; DELETE FROM pg_statistic_ext_data; SELECT pg_stat_reset()");
+  // A client may replicate, and so read files: what was deleted must not lie in them.
+  for (const name of ["pg_largeobject", "pg_largeobject_metadata", "pg_statistic", "pg_statistic_ext_data"]) {
+    await admin.query(`VACUUM FULL ${name}`);
   }
 }
 
-async function emptyRelations(admin: SqlClient, client: SqlClient): Promise<void> {
+async function emptyRelations(admin: SqlClient, connecting: Promise<SqlClient>): Promise<void> {
+  using client = await connecting;
   const tables = await statements(admin, emptied);
   const off = await statements(admin, triggers("'DISABLE'"));
   const on = await statements(admin, triggers(enabled("tgenabled")));

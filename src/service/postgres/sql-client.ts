@@ -155,6 +155,10 @@ export class SqlClient {
     this.#socket.end(serialize.end());
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** Ends the connection at once, with a reason for what waits. */
   destroy(reason: string): void {
     this.cancel();

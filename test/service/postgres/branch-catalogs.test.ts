@@ -24,7 +24,7 @@ it("a branch's server is asked once for all calls that wait, however many there 
   const connect = async () => {
     sessions += 1;
     await answer.promise;
-    return { query: () => Promise.resolve([]), close() {} };
+    return { query: () => Promise.resolve([]), [Symbol.dispose]() {} };
   };
   const callAtOnce = () =>
     Array.from({ length: 50 }, () => catalogs.refresh({ branchId: "br-a", generation: "1" }, connect));
@@ -81,7 +81,10 @@ describe("a server of data that its branch no longer means", () => {
   const serverWith =
     (...databases: string[]) =>
     () =>
-      Promise.resolve({ query: () => Promise.resolve(databases.map((name) => [name, "neondb_owner"])), close() {} });
+      Promise.resolve({
+        query: () => Promise.resolve(databases.map((name) => [name, "neondb_owner"])),
+        [Symbol.dispose]() {},
+      });
 
   it("a server of data that was replaced does not tell what the new data has, so nothing is dropped later", async () => {
     const { catalogs, names, brought } = branch();

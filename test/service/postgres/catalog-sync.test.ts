@@ -26,7 +26,7 @@ async function changes(applied: BranchCatalog, existing: readonly string[], vers
     statements.push(sql);
     return [];
   };
-  const client = { query: (sql: string) => Promise.resolve(answers(sql)), close() {} };
+  const client = { query: (sql: string) => Promise.resolve(answers(sql)), [Symbol.dispose]() {} };
   await syncCatalog({
     applied,
     wanted,
@@ -107,7 +107,7 @@ describe("a catalogue that changes", () => {
           running -= 1;
           return answer(database, sql);
         },
-        close: () => void (open -= 1),
+        [Symbol.dispose]: () => void (open -= 1),
       });
     };
     await syncCatalog({
@@ -168,7 +168,7 @@ describe("a catalogue that changes", () => {
 
   it("the password of a role is the one of its source", async () => {
     const asked: string[] = [];
-    const client = { query: () => Promise.resolve([["170010"]]), close() {} };
+    const client = { query: () => Promise.resolve([["170010"]]), [Symbol.dispose]() {} };
     const passwordOf = (source: string) => {
       asked.push(source);
       return "x";
@@ -188,7 +188,7 @@ describe("a catalogue that changes", () => {
   ])("%s", async (_, meant, expected) => {
     const ended: unknown[] = [];
     const rows = (sql: string) => (sql.includes("pg_roles") ? [["app"], ["neon_superuser"]] : [["170010"]]);
-    const client = { query: (sql: string) => Promise.resolve(rows(sql)), close() {} };
+    const client = { query: (sql: string) => Promise.resolve(rows(sql)), [Symbol.dispose]() {} };
     await syncCatalog({
       applied: { ...none, roles: [app] },
       wanted: { ...none, ...meant },
@@ -209,7 +209,7 @@ describe("a catalogue that changes", () => {
       applied: { ...none, roles: [app] },
       wanted: none,
       passwordOf: () => "x",
-      connect: () => Promise.resolve({ query, close() {} }),
+      connect: () => Promise.resolve({ query, [Symbol.dispose]() {} }),
       logOut: () => Promise.reject(new Error("the replica is behind")),
     });
     await expect(synced).rejects.toThrow("the replica is behind");

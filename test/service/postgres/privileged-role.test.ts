@@ -8,7 +8,7 @@ async function statements(version: number, exists: boolean): Promise<string[]> {
     asked.push(sql);
     return Promise.resolve([]);
   };
-  await putPrivilegedRole({ query, close: () => {} }, version, exists);
+  await putPrivilegedRole({ query, [Symbol.dispose]: () => {} }, version, exists);
   return asked;
 }
 

@@ -80,7 +80,7 @@ export async function recover(
   const server = await ports.serve(to, point);
   let present: Present;
   try {
-    present = await catalogIn(await server.connect("postgres"));
+    present = await catalogIn(server.connect("postgres"));
   } finally {
     await server.stop();
   }
@@ -102,20 +102,17 @@ async function marked(client: SqlClient, now: () => number): Promise<{ at: numbe
 const rolesQuery = `SELECT rolname, rolcanlogin, EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles p ON p.oid = m.roleid
   WHERE m.member = r.oid AND p.rolname = ${literal(privilegedRole)}) FROM pg_roles r`;
 
-async function catalogIn(client: SqlClient): Promise<Present> {
-  try {
-    const databases = presentIn(await readableRows(client, presentQuery));
-    const roles = (await client.query(rolesQuery)).map(([name = "", login, own]) => ({
-      name: name ?? "",
-      login: login === "t",
-      isOwn: own === "t",
-    }));
-    return {
-      roleNames: roles.map(({ name }) => name),
-      roles: roles.filter(({ isOwn }) => isOwn).map(({ name, login }) => ({ name, login })),
-      databases: [...databases].map(([name, ownerName]) => ({ name, ownerName })),
-    };
-  } finally {
-    client.close();
-  }
+async function catalogIn(connecting: Promise<SqlClient>): Promise<Present> {
+  using client = await connecting;
+  const databases = presentIn(await readableRows(client, presentQuery));
+  const roles = (await client.query(rolesQuery)).map(([name = "", login, own]) => ({
+    name: name ?? "",
+    login: login === "t",
+    isOwn: own === "t",
+  }));
+  return {
+    roleNames: roles.map(({ name }) => name),
+    roles: roles.filter(({ isOwn }) => isOwn).map(({ name, login }) => ({ name, login })),
+    databases: [...databases].map(([name, ownerName]) => ({ name, ownerName })),
+  };
 }
