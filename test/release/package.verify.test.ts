@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -21,6 +21,10 @@ it("npm run pack makes a package whose command serves, also as a plugin of kubec
       .object({ bin: z.object({ "compute-operator": z.string(), "kubectl-compute_operator": z.string() }) })
       .parse(JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8")));
     const command = join(unpacked, bin["compute-operator"]);
+    const page = readFileSync(join(unpacked, "docs", "service.md"), "utf8");
+    const pages = [...page.matchAll(/\]\(([\w/-]+\.md)/g)].map(([, link = ""]) => join(unpacked, "docs", link));
+    expect(pages.length).toBeGreaterThan(3);
+    expect(pages.filter((file) => !existsSync(file))).toEqual([]);
     const usage = execFileSync(process.execPath, [command, "service", "--help"], { encoding: "utf8" });
     expect(usage).toContain("--ready-file");
     const installed = join(directory.path, "bin");

@@ -31,7 +31,10 @@ export function check<Output>(schema: z.ZodType<Output>, value: unknown, where: 
 /** The longest text about one invalid field: a client chooses the names in it. */
 const longestDescription = 300;
 
-function describe({ path, message }: z.core.$ZodIssue): string {
+function describe(issue: z.core.$ZodIssue): string {
+  const { path } = issue;
+  const isMissing = issue.code === "invalid_type" && issue.message.endsWith("received undefined");
+  const message = isMissing ? `required (${issue.expected})` : issue.message;
   const text = path.length === 0 ? message : `${path.join(".")}: ${message}`;
   return text.length > longestDescription ? `${text.slice(0, longestDescription).toWellFormed()}…` : text;
 }

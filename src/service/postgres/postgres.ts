@@ -133,7 +133,7 @@ export class Postgres {
     const { host } = settings;
     const port = await proxy.listen(settings.port, host).catch((error: unknown) => {
       throw new PostgresUnusable(
-        `cannot listen for Postgres on ${host}, port ${settings.port}: ${messageOf(error)}. Choose another with --postgres-port.`,
+        `cannot listen for Postgres on ${host}, port ${settings.port}: ${messageOf(error)}. Choose others with --host and --postgres-port.`,
       );
     });
     return new Postgres(ports, { ...parts, served, begun, admit }, proxy, addressOf(settings, port));

@@ -127,7 +127,9 @@ describe("a service that cannot begin", () => {
     const refused = fakes.open(seed);
     await expect(refused).rejects.toThrow(PostgresUnusable);
     await expect(refused).rejects.toThrow(
-      new RegExp(`^cannot listen for Postgres on 127.0.0.1, port ${port}: .*EADDRINUSE.* with --postgres-port.$`),
+      new RegExp(
+        `^cannot listen for Postgres on 127.0.0.1, port ${port}: .*EADDRINUSE.* with --host and --postgres-port.$`,
+      ),
     );
     expect([
       existsSync(join(`${fakes.data}.postgres`, "owner")),
