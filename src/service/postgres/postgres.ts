@@ -162,6 +162,7 @@ export class Postgres {
     });
     this.queries = new Queries(ports.clock, parts.admit);
     this.driverAccess = new DriverAccess(
+      ports.clock,
       proxy,
       parts.admit,
       async (reached) => this.#fleet && refreshBefore(reached, this.#fleet),

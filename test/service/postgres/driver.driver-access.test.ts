@@ -22,7 +22,7 @@ const nobody = () => Promise.reject(new Error("nobody is let in"));
 it("a WebSocket leads to the compute of its address, or without one of its host, where that is a compute's", async () => {
   const certificate = certificateFor(["localhost"], newAuthority(0), 0);
   const proxy = new Recording({ clock: realClock, certificate, admit: nobody, onError: () => {} });
-  const access = new DriverAccess(proxy, nobody, nobody);
+  const access = new DriverAccess(realClock, proxy, nobody, nobody);
   const server = createServer().on("upgrade", (incoming, socket, head) => {
     access.upgrade(incoming, socket, head, new URL(incoming.url ?? "", "http://localhost"));
   });

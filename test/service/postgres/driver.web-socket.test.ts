@@ -5,11 +5,12 @@ import type { Duplex } from "node:stream";
 import { expect, it, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { acceptWebSocket } from "../../../src/service/postgres/driver/web-socket.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** A server of WebSockets, which hands each to `serve`; answers its port. */
 async function listening(serve: (stream: Duplex) => void): Promise<number> {
   const server = createServer().on("upgrade", (incoming, socket, head) => {
-    const stream = acceptWebSocket(incoming, socket, head);
+    const stream = acceptWebSocket(incoming, socket, head, new VirtualClock());
     if (stream) serve(stream);
   });
   onTestFinished(() => {
@@ -130,35 +131,48 @@ test.each([
 
 it("the connection of a handshake that is refused is closed with its client, whatever that sends on, or after a while", async () => {
   const refused: Duplex[] = [];
+  const clock = new VirtualClock();
   const server = createServer().on("upgrade", (incoming, socket, head) => {
     refused.push(socket);
-    acceptWebSocket(incoming, socket, head);
+    acceptWebSocket(incoming, socket, head, clock);
   });
   onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
-  const timeouts = vi.spyOn(Socket.prototype, "setTimeout").mockReturnThis();
-  onTestFinished(() => timeouts.mockRestore());
-  const { socket } = await raw(typeof address === "object" && address ? address.port : 0, handshake.slice(0, 2));
-  expect(timeouts.mock.calls.map(([ms]) => ms)).toContain(10_000);
+  const port = typeof address === "object" && address ? address.port : 0;
+  const { socket } = await raw(port, handshake.slice(0, 2));
   socket.end("bytes that nobody wants");
   await expect.poll(() => refused.map(({ destroyed }) => destroyed)).toEqual([true]);
+  const { socket: staying } = await raw(port, handshake.slice(0, 2));
+  await clock.advance(9999);
+  staying.write("bytes that nobody wants");
+  expect(refused[1]?.destroyed).toBe(false);
+  await clock.advance(1);
+  expect(refused[1]?.destroyed).toBe(true);
 });
 
 it("the connection of a session that has ended is closed with its client, whatever that sends on, or after a while", async () => {
   const connections: Duplex[] = [];
+  const clock = new VirtualClock();
   const timeouts = vi.spyOn(Socket.prototype, "setTimeout").mockReturnThis();
   onTestFinished(() => timeouts.mockRestore());
   const server = createServer().on("upgrade", (incoming, socket, head) => {
     connections.push(socket);
-    acceptWebSocket(incoming, socket, head)?.end();
+    acceptWebSocket(incoming, socket, head, clock)?.end();
   });
   onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
-  const { socket } = await raw(typeof address === "object" && address ? address.port : 0);
+  const port = typeof address === "object" && address ? address.port : 0;
+  const { socket } = await raw(port);
   // Until then the client may be silent for as long as it likes.
-  await expect.poll(() => timeouts.mock.calls.map(([ms]) => ms).slice(-2)).toEqual([0, 10_000]);
+  expect(timeouts.mock.calls.map(([ms]) => ms).at(-1)).toBe(0);
   socket.end(Buffer.alloc(200_000));
   await expect.poll(() => connections.map(({ destroyed }) => destroyed)).toEqual([true]);
+  const { socket: staying } = await raw(port);
+  await clock.advance(9999);
+  staying.write(Buffer.alloc(200_000));
+  expect(connections[1]?.destroyed).toBe(false);
+  await clock.advance(1);
+  expect(connections[1]?.destroyed).toBe(true);
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { ServiceClock } from "../../clock.ts";
 import type { ServiceReply } from "../../http/message.ts";
 import type { Reached } from "../../http/reached.ts";
 import type { SqlAccess, SqlCall } from "../../http/sql-access.ts";
@@ -11,15 +12,18 @@ import { acceptWebSocket } from "./web-socket.ts";
 
 /** The part of the service's port that the vendor's serverless driver reaches: SQL over HTTP and over WebSockets. */
 export class DriverAccess implements SqlAccess {
+  readonly #clock: ServiceClock;
   readonly #proxy: Proxy;
   readonly #admit: (target: Target) => Promise<Admission>;
   readonly refresh: (reached: Reached) => Promise<void>;
 
   constructor(
+    clock: ServiceClock,
     proxy: Proxy,
     admit: (target: Target) => Promise<Admission>,
     refresh: (reached: Reached) => Promise<void>,
   ) {
+    this.#clock = clock;
     this.#proxy = proxy;
     this.refresh = refresh;
     this.#admit = admit;
@@ -36,7 +40,7 @@ export class DriverAccess implements SqlAccess {
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void {
     const { host = "" } = incoming.headers;
     const address = url.searchParams.get("address") ?? (host.startsWith("ep-") ? host : undefined);
-    const content = acceptWebSocket(incoming, socket, head);
+    const content = acceptWebSocket(incoming, socket, head, this.#clock);
     if (content) this.#proxy.serveWebSocket(content, address);
   }
 }

@@ -1,7 +1,11 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
+import type { ServiceClock } from "../../clock.ts";
+import { endClient } from "../proxy/end-client.ts";
 import { BrokenFrame, FrameReader, frameHead, opcodes } from "./frames.ts";
+
+type Timers = Pick<ServiceClock, "after">;
 
 /** RFC 6455 gives it to every server. */
 const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -9,30 +13,26 @@ const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** Codes of a close. */
 const codes = { normal: 1000, protocolError: 1002 } as const;
 
-/** Time for the client to end the connection after our last frame, in milliseconds. */
-const closeMs = 10_000;
-
 /** Answers a client's handshake; the content of the messages, or `undefined` where the request is none. */
-export function acceptWebSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer): Duplex | undefined {
+export function acceptWebSocket(
+  incoming: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  clock: Timers,
+): Duplex | undefined {
   const { upgrade = "", "sec-websocket-key": key = "", "sec-websocket-version": version } = incoming.headers;
-  const { socket: connection } = incoming;
-  const endSoon = () => connection.setTimeout(closeMs, () => connection.destroy());
   const isHandshake = incoming.method === "GET" && upgrade.toLowerCase() === "websocket";
   if (!isHandshake || version !== "13" || !/^[+/0-9A-Za-z]{22}==$/.test(key)) {
-    socket.end(
-      "HTTP/1.1 400 Bad Request\r\nsec-websocket-version: 13\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
-    );
-    // Bytes that nobody reads would hide the client's own end.
-    socket.resume();
-    endSoon();
+    const refusal = "HTTP/1.1 400 Bad Request\r\nsec-websocket-version: 13\r\nconnection: close\r\ncontent-length: 0";
+    endClient(socket, clock, Buffer.from(`${refusal}\r\n\r\n`));
     return undefined;
   }
   const accepted = hash("sha1", `${key}${magic}`, "base64");
   const lines = ["HTTP/1.1 101 Switching Protocols", "upgrade: websocket", "connection: Upgrade"];
   socket.write([...lines, `sec-websocket-accept: ${accepted}`, "", ""].join("\r\n"));
   if (head.length > 0) socket.unshift(head);
-  connection.setTimeout(0);
-  return new WebSocketStream(socket, endSoon);
+  incoming.socket.setTimeout(0);
+  return new WebSocketStream(socket, clock);
 }
 
 /**
@@ -43,14 +43,13 @@ class WebSocketStream extends Duplex {
   readonly #socket: Duplex;
   #isClosed = false;
 
-  readonly #onEnd: () => void;
+  readonly #clock: Timers;
 
-  /** `onEnd` is called with our last frame: the client is to end the connection. */
-  constructor(socket: Duplex, onEnd: () => void) {
+  constructor(socket: Duplex, clock: Timers) {
     // Destroyed with the connection alone: the client reads our last bytes first.
     super({ autoDestroy: false });
     this.#socket = socket;
-    this.#onEnd = onEnd;
+    this.#clock = clock;
     const reader = new FrameReader({
       data: (piece) => {
         if (!this.#isClosed && !this.push(piece)) socket.pause();
@@ -102,11 +101,8 @@ class WebSocketStream extends Duplex {
     if (this.#isClosed) return;
     const content = Buffer.alloc(2);
     content.writeUInt16BE(code, 0);
-    this.#send(opcodes.close, content);
     this.#isClosed = true;
     this.push(null);
-    this.#socket.end();
-    this.#socket.resume();
-    this.#onEnd();
+    endClient(this.#socket, this.#clock, Buffer.concat([frameHead(opcodes.close, content.length), content]));
   }
 }
