@@ -1,5 +1,5 @@
 import { duplexPair } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { askPassword, authenticate, keyOf, logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
@@ -61,6 +61,17 @@ describe("the login of a client", () => {
     ["that is empty", message("p", ""), "malformed SASL response"],
   ])("a first answer %s is refused", async (_, first, why) => {
     expect(await refusal(authenticate(one, first, claim))).toBe(`08P01 ${why}`);
+  });
+
+  it("a client that proves its password is asked for it, challenged, and given the service's own proof", async () => {
+    const [client, proxy] = duplexPair();
+    const write = vi.spyOn(proxy, "write");
+    const login = logIn(client, { password: "secret" });
+    const { secret } = await authenticate(proxy, Buffer.alloc(0), claim);
+    proxy.write(message("R", "\0\0\0\0"));
+    expect(String(await login)).toBe(String(message("R", "\0\0\0\0")));
+    expect(write.mock.calls.map(([said]) => Buffer.from(said).readUInt32BE(5))).toEqual([10, 11, 12, 0]);
+    expect("clientKey" in secret && secret.clientKey.length).toBe(32);
   });
 
   it("an answer without a name is that of a mechanism which nobody offers", async () => {

@@ -3,20 +3,24 @@ import { expect, it, vi } from "vitest";
 import { MessageReader } from "../../../src/service/postgres/proxy/message-reader.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 
-it("a message that comes byte by byte is put together once for its head and once for its body", async () => {
-  const stream = new PassThrough();
-  const reader = new MessageReader(stream, Buffer.alloc(0));
-  const bytes = message("p", "x".repeat(1000));
-  const concat = vi.spyOn(Buffer, "concat");
-  try {
-    const read = reader.next(65_535);
-    for (const byte of bytes) stream.write(Buffer.from([byte]));
-    const { type, body, whole } = await read;
-    expect([type, body.length, whole.equals(bytes), concat.mock.calls.length]).toEqual(["p", 1000, true, 2]);
-  } finally {
-    concat.mockRestore();
-  }
-});
+it.each([1, 3])(
+  "a message in %s bytes and then byte by byte is put together once for its head and once for its body",
+  async (first) => {
+    const stream = new PassThrough();
+    const reader = new MessageReader(stream, Buffer.alloc(0));
+    const bytes = message("p", "x".repeat(1000));
+    const concat = vi.spyOn(Buffer, "concat");
+    try {
+      const read = reader.next(65_535);
+      stream.write(bytes.subarray(0, first));
+      for (const byte of bytes.subarray(first)) stream.write(Buffer.from([byte]));
+      const { type, body, whole } = await read;
+      expect([type, body.length, whole.equals(bytes), concat.mock.calls.length]).toEqual(["p", 1000, true, 2]);
+    } finally {
+      concat.mockRestore();
+    }
+  },
+);
 
 it("a message is taken from a length of its own four bytes up to the longest", async () => {
   const read = async (length: number) => {

@@ -78,3 +78,14 @@ it.each([
     secured.destroy();
   },
 );
+
+it("a client that asks for TLS, and then goes on in clear, is not served", async () => {
+  const [client, server] = duplexPair();
+  server.on("error", () => {});
+  client.on("error", () => {});
+  const opened = open(server, secure).then(() => "served", String);
+  client.write(ssl);
+  expect(String((await once(client, "data"))[0])).toBe("S");
+  client.write(startupPacket(0x30000, new Map([["user", "ana"]])));
+  expect(await opened).toContain("Rejection");
+});

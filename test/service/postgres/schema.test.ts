@@ -58,6 +58,14 @@ describe("the schema of a database", () => {
     ]);
   });
 
+  it("a line less comes after an object that is given to its owner", async () => {
+    const statements = ["CREATE TABLE a;", "CREATE TABLE b;\n\n\nALTER TABLE b OWNER TO app;"];
+    const table = (one: string, at: number) => [`id ${at}`, "TABLE", "shop", `t${at}`, "app", one];
+    const { sql } = await dumped((query) => (typeOf(query) === "TABLE" ? statements.map(table) : undefined));
+    expect(sql).toContain("CREATE TABLE a;\n\n\n--");
+    expect(sql).toContain("OWNER TO app;\n\n--");
+  });
+
   it("objects of one rank stand by their names, and each type in its place whatever the server answers first", async () => {
     const table = (name: string) => [`id of ${name}`, "TABLE", "shop", name, "app", "CREATE TABLE;"];
     const { sql } = await dumped((query) => (typeOf(query) === "TABLE" ? ["b", "a", "c"].map(table) : undefined));
