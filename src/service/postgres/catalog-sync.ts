@@ -3,7 +3,9 @@ import { z } from "zod";
 import type { BranchData } from "../store/branch-data.ts";
 import { Attempts } from "./attempts.ts";
 import { superuser } from "./config.ts";
-import { guardOutputPlugins, insideDatabase } from "./output-plugins.ts";
+import { type Connected, insideDatabase } from "./inside-database.ts";
+import { guardOutputPlugins } from "./output-plugins.ts";
+import { rollBackChangesOfRoles, rollBackPrepared } from "./prepared.ts";
 import {
   privilegedAttributes,
   privilegedRole,
@@ -70,7 +72,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   const version = await serverVersion(client);
   const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
   if (outdated) {
-    await guardOutputPlugins(client, plan.connect);
+    await guardOutputPlugins({ client, connect: plan.connect });
     await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
     // Data of an earlier version has one.
     await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);
@@ -79,7 +81,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     const exists = existing.roles.has(role.name);
     if (exists && !outdated) continue;
     await attempts.make(async () => {
-      await putRights(client, role.name, version, exists);
+      await putRights({ client, connect: plan.connect }, role.name, version, exists);
       if (!exists) await putPassword(client, role, exists, plan);
     });
   }
@@ -109,7 +111,9 @@ async function putLogins(
   const kept = new Set(plan.wanted.roles.map(({ name }) => name));
   const gone = plan.applied.roles.filter(({ name }) => !kept.has(name) && existing.has(name));
   for (const { name } of gone)
-    await attempts.make(() => changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`));
+    await attempts.make(() =>
+      changeRole({ client, connect: plan.connect }, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`),
+    );
   for (const role of plan.wanted.roles)
     if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
   const isReset = plan.wanted.roles.some((role) => {
@@ -123,13 +127,15 @@ async function putLogins(
 
 /**
  * Makes or changes a role. A role may change its own password, and one that does so in a transaction without an end
- * would keep the password that was stolen: a session that stands in the way is ended.
+ * would keep the password that was stolen: a session that stands in the way is ended, and a prepared transaction rolled
+ * back.
  */
-async function changeRole(client: Session, statement: string): Promise<void> {
+async function changeRole({ client, connect }: Connected, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch {
     await client.query(endChangesOfRoles);
+    await rollBackChangesOfRoles({ client, connect });
     await client.query(statement);
   }
 }
@@ -147,24 +153,25 @@ async function namesIn(client: Session): Promise<{ roles: Set<string>; databases
 }
 
 /** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */
-async function putRights(client: Session, name: string, version: number, exists: boolean): Promise<void> {
+async function putRights(connected: Connected, name: string, version: number, exists: boolean): Promise<void> {
   const role = identifier(name);
-  await changeRole(client, `${exists ? "ALTER" : "CREATE"} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
-  await client.query(`GRANT ${privilegedRole} TO ${role}`);
+  const verb = exists ? "ALTER" : "CREATE";
+  await changeRole(connected, `${verb} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
+  await connected.client.query(`GRANT ${privilegedRole} TO ${role}`);
 }
 
 async function putPassword(
   client: Session,
   role: BranchCatalog["roles"][number],
   exists: boolean,
-  { applied, passwordOf }: SyncPlan,
+  { applied, passwordOf, connect }: SyncPlan,
 ): Promise<void> {
   const name = identifier(role.name);
   const before = applied.roles.find((one) => one.name === role.name);
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
   const verifier = await scramVerifier(passwordOf(role.passwordSource));
   const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
-  await changeRole(client, `ALTER ROLE ${name} ${login}`);
+  await changeRole({ client, connect }, `ALTER ROLE ${name} ${login}`);
 }
 
 async function putDatabases(
@@ -252,9 +259,11 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
   const role = identifier(name);
   const databases = await client.query(databasesOfAll);
   if (databases.some(([, owner]) => owner === name)) return;
-  for (const [database, owner, closed, broken] of databases) {
-    if (broken === "t") continue;
-    await insideDatabase({ client, connect }, { name: database ?? "", closed: closed === "t" }, async (inside) => {
+  for (const [database, owner, closed, limit] of databases) {
+    if (limit === leftOfDrop) continue;
+    await insideDatabase({ client, connect }, { name: database ?? "", closed, limit }, async (inside) => {
+      // The role alone could roll them back, and their locks would keep it from being dropped.
+      await rollBackPrepared(inside, `owner =${literal(name)}`);
       if (owner !== superuser) await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(owner ?? "")}`);
       await inside.query(`DROP OWNED BY ${role}`);
     });
@@ -262,6 +271,9 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
   await client.query(`DROP ROLE ${role}`);
 }
 
-/** Also those that clients have closed to connections; -2 marks what is left of a database that was dropped. */
-const databasesOfAll = `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit = -2 FROM pg_database
+/** The limit of what is left of a database that was dropped. */
+const leftOfDrop = "-2";
+
+/** Also those that clients have closed to connections. */
+const databasesOfAll = `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit FROM pg_database
   WHERE datname <> 'template0'`;

@@ -1,34 +1,13 @@
-import type { Session } from "./privileged-role.ts";
-import { identifier } from "./quoting.ts";
+import { type Connected, insideDatabase } from "./inside-database.ts";
 
 /**
  * Keeps clients from naming a file as the output plugin of a replication slot: a server would load any file of the
  * machine, with what a client may have had it write. In every database, the functions that make slots take the plugin
  * as a domain of names without a path; the proxy looks after the command for it (`proxy/replication-commands.ts`).
  */
-export async function guardOutputPlugins(
-  client: Session,
-  connect: (database: string) => Promise<Session>,
-): Promise<void> {
-  for (const [name, closed] of await client.query(databases)) {
-    const one = { name: name ?? "", closed: closed === "t" };
-    await insideDatabase({ client, connect }, one, (inside) => inside.query(guardFunctions));
-  }
-}
-
-/** Acts in a session inside a database, which is open for that long where it is closed to connections. */
-export async function insideDatabase(
-  { client, connect }: { client: Session; connect: (database: string) => Promise<Session> },
-  { name, closed }: { name: string; closed: boolean },
-  act: (inside: Session) => Promise<unknown>,
-): Promise<void> {
-  const database = identifier(name);
-  if (closed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`);
-  try {
-    using inside = await connect(name);
-    await act(inside);
-  } finally {
-    if (closed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
+export async function guardOutputPlugins(connected: Connected): Promise<void> {
+  for (const [name, closed, limit] of await connected.client.query(databases)) {
+    await insideDatabase(connected, { name: name ?? "", closed, limit }, (inside) => inside.query(guardFunctions));
   }
 }
 
@@ -36,7 +15,8 @@ export async function insideDatabase(
  * Also the templates, as new databases are copies of them; -2 marks what is left of a database that was dropped. A
  * service that was killed may have left `template0` open.
  */
-const databases = "SELECT datname, datname = 'template0' OR NOT datallowconn FROM pg_database WHERE datconnlimit <> -2";
+const databases = `SELECT datname, datname = 'template0' OR NOT datallowconn, datconnlimit FROM pg_database
+  WHERE datconnlimit <> -2`;
 
 /** Postgres checks a domain wherever it calls a function of one. */
 const guardFunctions = `DO $$

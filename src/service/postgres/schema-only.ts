@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { checkpointOf } from "./backup.ts";
 import { isSegment, placeAt, placeOf } from "./history/segments.ts";
 import type { OwnServer } from "./own-server.ts";
+import { rollBackPrepared } from "./prepared.ts";
 import { identifier } from "./quoting.ts";
 import { makeNamesReadable } from "./readable-names.ts";
 import { enabled, notOfExtension, ownSchemas, relations } from "./schema/kind.ts";
@@ -46,10 +47,12 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
   await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${await scramVerifier(copier.password)}'`);
   await makeNamesReadable(admin);
   const all = await admin.query(databases);
-  // In all databases before the others' rows go: until then, what is deleted anywhere is kept.
+  // In all databases before the others' rows go: until then, what is deleted anywhere is kept. Prepared transactions
+  // hold rows, and locks that would hold everything up.
   for (const [name] of all) {
     await admin.query(`ALTER DATABASE ${identifier(name ?? "")} ALLOW_CONNECTIONS true CONNECTION LIMIT -1`);
-    await rollBackPrepared(server, name ?? "");
+    using inside = await server.connect(name ?? "");
+    await rollBackPrepared(inside);
   }
   for (const [name, closed, limit] of all) {
     const database = identifier(name ?? "");
@@ -77,11 +80,6 @@ async function forgetLog(data: string): Promise<void> {
 /** Also those that clients have closed to connections; -2 marks what is left of a database that was dropped. */
 const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_database
   WHERE datname <> 'template0' AND datconnlimit <> -2`;
-
-async function rollBackPrepared(server: OwnServer, database: string): Promise<void> {
-  using admin = await server.connect(database);
-  await runAll(admin, await statements(admin, preparedTransactions));
-}
 
 async function emptyDatabase(server: OwnServer, database: string, copier: Copier): Promise<void> {
   using admin = await server.connect(database);
@@ -118,10 +116,6 @@ async function statements(client: SqlClient, query: string): Promise<string[]> {
 async function runAll(client: SqlClient, all: readonly string[]): Promise<void> {
   for (const statement of all) await client.query(statement);
 }
-
-/** Prepared transactions, whose locks would hold everything up, and which hold rows. */
-const preparedTransactions =
-  "SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts WHERE database = current_database()";
 
 /** Relations of clients. What an extension has brought along belongs to the superuser, and stays. */
 const clientRelations = `(SELECT c.oid, relkind, relowner, nspowner, n.oid AS space, nspname, relname FROM ${relations}

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { main, project } from "./rig.ts";
+import { main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -35,6 +35,41 @@ describe("a role that changes its own password in a transaction without an end",
     await rig.change("DELETE", `${roles}/leaver`);
     await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
     await held.end().catch(() => {});
+  });
+});
+
+describe("a role that changes its own password in a prepared transaction, which has no session", () => {
+  beforeAll(async () => {
+    const settings = { pg_settings: { max_prepared_transactions: "10" } };
+    await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings } });
+    await rig.change("POST", `/projects/${project}/endpoints/${primary}/restart`);
+  });
+  const prepare = (role: string, name: string) =>
+    rig.query(role, "BEGIN", "ALTER ROLE CURRENT_USER PASSWORD 'stolen'", `PREPARE TRANSACTION '${name}'`);
+
+  it("a role has the password to which the API resets it, though its change lies in a closed database", async () => {
+    const before = await rig.newRole("hidden");
+    await rig.query(uri, `CREATE DATABASE "shut'"`);
+    await prepare(before.replace("/stock?", "/shut'?"), "it''s kept");
+    await rig.query(uri, `ALTER DATABASE "shut'" ALLOW_CONNECTIONS false CONNECTION LIMIT 7`);
+    await rig.query(uri, "BEGIN", "CREATE TABLE untouched (x int)", "PREPARE TRANSACTION 'other'");
+    const [reset] = await rig.change("POST", `${roles}/hidden/reset_password`);
+    expect(reset).toMatchObject({ status: "finished" });
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
+    expect(await rig.query(uri, "SELECT gid FROM pg_prepared_xacts")).toEqual([{ gid: "other" }]);
+    const shown = "SELECT datallowconn, datconnlimit FROM pg_database WHERE datname LIKE 'shut%'";
+    expect(await rig.query(uri, shown)).toEqual([{ datallowconn: false, datconnlimit: 7 }]);
+  });
+
+  it("a role logs in no more once the API deletes it, and is dropped with what it has prepared", async () => {
+    const before = await rig.newRole("double");
+    await prepare(before, "change");
+    await rig.query(before, "CREATE SCHEMA double CREATE TABLE one (x int)");
+    await rig.query(before, "BEGIN", "INSERT INTO double.one VALUES (1)", "PREPARE TRANSACTION 'rows'");
+    const [deleted] = await rig.change("DELETE", `${roles}/double`);
+    expect(deleted).toMatchObject({ status: "finished" });
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
+    expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'double'")).toEqual([]);
   });
 });
 

@@ -1,0 +1,35 @@
+import type { Session } from "./privileged-role.ts";
+import { identifier } from "./quoting.ts";
+
+/** A session at a server, and the way to others of its databases. */
+export interface Connected {
+  client: Session;
+  connect: (database: string) => Promise<Session>;
+}
+
+/** A database as the server shows it. */
+export interface Shown {
+  name: string;
+  /** `t` if it is closed to connections. */
+  closed: string | null | undefined;
+  /** The number of connections that it takes. */
+  limit: string | null | undefined;
+}
+
+/** Acts in a session inside a database; a closed one is open for that long, and for superusers alone. */
+export async function insideDatabase(
+  { client, connect }: Connected,
+  { name, closed, limit }: Shown,
+  act: (inside: Session) => Promise<unknown>,
+): Promise<void> {
+  const database = identifier(name);
+  const isClosed = closed === "t";
+  if (isClosed) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true CONNECTION LIMIT 0`);
+  try {
+    using inside = await connect(name);
+    await act(inside);
+  } finally {
+    if (isClosed)
+      await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false CONNECTION LIMIT ${Number(limit ?? -1)}`);
+  }
+}
