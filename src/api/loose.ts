@@ -8,8 +8,13 @@ export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(withoutNulls, z.looseObject(shape));
 }
 
+/** True for an object with members; a list is none. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export function withoutNulls(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isRecord(value)) return value;
   const fields = Object.entries(value);
   if (fields.every(([, field]) => field !== null)) return value;
   return Object.fromEntries(fields.filter(([, field]) => field !== null));

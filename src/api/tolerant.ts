@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { withoutNulls } from "./loose.ts";
+import { isRecord, withoutNulls } from "./loose.ts";
 
 /** The readable part of a field of an answer, and the paths of the parts left out. */
 interface Readable {
@@ -81,8 +81,4 @@ function collected(
     return one.value === undefined ? [] : [[name, one.value] as const];
   });
   return { value: Object.fromEntries(kept), unreadable };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

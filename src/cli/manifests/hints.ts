@@ -30,8 +30,9 @@ export function hintFor(
   if (field === "branchID" && typeof value === "string" && !branchIDs.written(value)) return branchIDs.message;
   const type = path[0] === "metadata" ? "string" : schemaAt(kind, path)?.type;
   if (type === "string") {
-    const isBare = typeof value === "number" || typeof value === "boolean";
-    return (isBare ? asText(plain ?? String(value)) : undefined) ?? quotesFor(value, plain);
+    if (typeof value !== "number" && typeof value !== "boolean") return undefined;
+    const text = plain ?? String(value);
+    return asText(text) ?? `must be text: add quotes ("${text}")`;
   }
   if (message === "Invalid input: expected true" && value === false) return "must be true, or left out";
   if (/^Invalid input: expected (?:object|record), /.test(message)) return fieldsOf(kind, path);
@@ -50,12 +51,6 @@ function fieldsOf(kind: OurKind, path: readonly (string | number)[]): string | u
   return fields.length === 0 ? undefined : `takes fields: ${fields.toSorted().join(", ")}`;
 }
 
-/** The way out for a text that stands without quotes and reads as a number or as true or false. */
-export function quotesFor(value: unknown, plain: string | undefined): string | undefined {
-  const isBare = typeof value === "number" || typeof value === "boolean";
-  return isBare ? `must be text: add quotes ("${plain ?? value}")` : undefined;
-}
-
 function isNumber(text: string): boolean {
   return text.trim() !== "" && Number.isFinite(Number(text));
 }
@@ -71,7 +66,7 @@ export function withValueAt(object: unknown, path: readonly (string | number)[],
   return { ...asRecord(object), [step]: withValueAt(asRecord(object)[step], rest, value) };
 }
 
-export function valueAt(object: unknown, path: readonly (string | number)[]): unknown {
+function valueAt(object: unknown, path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((within, step) => {
     if (Array.isArray(within)) return within[Number(step)];
     return isRecord(within) ? within[String(step)] : undefined;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isRecord } from "../../../api/loose.ts";
 import type { JsonLimits } from "../../http/json-size.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import { type Routed, route } from "../proxy/route.ts";
@@ -88,7 +89,7 @@ export function readSqlLogin(headers: Readonly<Record<string, string>>): SqlLogi
 /** Reads a body that keeps `sqlLimits`: one statement, or a batch. Throws `Rejection`. */
 export function readSqlStatements(body: string): SqlStatements {
   const value = jsonOf(body);
-  const queries = fieldOf(value, "queries");
+  const queries = isRecord(value) ? value["queries"] : undefined;
   const batch = Array.isArray(queries);
   const given: readonly unknown[] = batch ? queries : [value];
   if (given.length > mostStatements) throw invalid(`a batch has at most ${mostStatements} statements`);
@@ -101,10 +102,6 @@ export function readSqlStatements(body: string): SqlStatements {
     statements.push({ sql: query, values: params.map(parameterText) });
   }
   return { statements, batch };
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function beginOf(headers: Readonly<Record<string, string>>): string {
