@@ -158,6 +158,7 @@ export const projectRoutes: readonly Route[] = [
         "endpoint",
         endpoint_id === undefined ? endpoints.primaryOf(branch.id) : endpoints.get(project.id, endpoint_id),
       );
+      if (branch_id !== undefined && endpoint.branchId !== branch.id) throw refusals.notFound("endpoint");
       const role = required("role", context.catalog.role(endpoint.branchId, query.role_name));
       required("database", context.catalog.database(endpoint.branchId, database));
       // A password that is not stored shows where it was made or reset alone, as with reveal_password.

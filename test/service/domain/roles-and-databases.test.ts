@@ -141,6 +141,15 @@ it("a role that cannot log in has no password", () => {
   expect(shop.ana(uri).body["uri"]).toMatch(/^postgresql:\/\/group@/);
 });
 
+it("a role has no connection to a branch by a compute of another one", () => {
+  const uri = (query: string) =>
+    shop.ana(`GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner&${query}`);
+  expect(messageOf(uri(`branch_id=${preview}&endpoint_id=${primary}`))).toEqual([404, "endpoint not found"]);
+  for (const query of [`branch_id=${main}&endpoint_id=${primary}`, `endpoint_id=${primary}`]) {
+    expect(uri(query)).toMatchObject({ status: 200, body: { uri: expect.stringContaining(primary) } });
+  }
+});
+
 it("a role shows no password where the project does not store them", () => {
   const made = shop.ana("POST /projects", { project: { store_passwords: false } });
   const { id, branch } = { id: idIn(made.body["project"]), branch: idIn(made.body["branch"]) };
