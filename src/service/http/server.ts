@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { knownCaller } from "../accounts/caller.ts";
 import { elapsed } from "../clock.ts";
+import { ownerOf } from "../projects/owner.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
@@ -157,7 +158,7 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   const gone = goneSignal(outgoing);
   const holdings: Holding[] = [];
   const hold = (endpointId: string) => {
-    const holding = bytes.of(ownerOf(service, endpointId), service.context.clock);
+    const holding = bytes.of(ownerOf(service.context.store, endpointId), service.context.clock);
     holdings.push(holding);
     return holding;
   };
@@ -174,12 +175,6 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
     if (gone.aborted) release();
     else gone.addEventListener("abort", release);
   }
-}
-
-/** The owner of a compute: one with many computes holds no more bytes than one with a single compute. */
-function ownerOf({ context: { store } }: Answering, endpointId: string): string {
-  const projectId = store.endpoints.byId(endpointId)?.projectId;
-  return store.projects.get(projectId ?? "")?.owner.id ?? endpointId;
 }
 
 /** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */

@@ -2,6 +2,9 @@ import { arrive, mostClients } from "../computes/connect.ts";
 import { suspendDue } from "../computes/due-events.ts";
 import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
+import { mostConnections } from "../http/most-connections.ts";
+import { type Holding, Shares } from "../http/shares.ts";
+import { ownerOf } from "../projects/owner.ts";
 import { StoreFull, unlessFull } from "../refusal.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
@@ -23,6 +26,9 @@ const activityMs = 1000;
 /** Number of times that a client whose compute falls asleep again just then has it woken. */
 const mostTries = 3;
 
+/** Clients that have logged in to all computes, and their part of the files: at Postgres' port each has two. */
+const most = { clients: 32_768, partOfFiles: 1 / 10 };
+
 export interface GatePorts {
   fleet: Pick<Fleet, "serverOf">;
   /** `undefined` where there is no PgBouncer: clients of pooled hosts reach their servers directly. */
@@ -30,6 +36,8 @@ export interface GatePorts {
   sockets: Pick<Sockets, "path">;
   sessions: Sessions;
   verifiers: Pick<Verifiers, "of" | "ask">;
+  /** The budget of clients that have logged in, by owner of their compute; one alone gets half of it. */
+  clients?: Shares;
 }
 
 /** Lets clients in: wakes their compute, waits for its server, and keeps account of who is there. */
@@ -40,12 +48,15 @@ export class Gate {
   /** By compute that changes: the wait of all its clients, as each change of the service is a look at each wait. */
   readonly #waits = new Map<string, Promise<Running | undefined>>();
   readonly #checks = new Turns();
+  readonly #clients: Shares;
+  readonly #places = new WeakMap<Session, Holding>();
   #closed = false;
 
   constructor(service: DrivenService, ports: GatePorts) {
     this.#service = service;
     this.#ports = ports;
     this.#sessions = ports.sessions;
+    this.#clients = ports.clients ?? new Shares(mostConnections(most.clients, most.partOfFiles));
   }
 
   /** Nothing is noted any more: the store closes. */
@@ -99,6 +110,11 @@ export class Gate {
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
+    const place = this.#clients.of(ownerOf(this.#service.context.store, endpointId));
+    if (!place.take(1)) {
+      throw new Rejection("53300", "sorry, too many clients already: the computes of this owner have their share");
+    }
+    this.#places.set(session, place);
     this.#meterBefore(endpointId, 1);
     this.#sessions.logIn(session);
   }
@@ -138,6 +154,7 @@ export class Gate {
 
   #leave(session: Session): void {
     this.#meterBefore(session.endpointId, -1);
+    this.#places.get(session)?.release();
     if (!this.#sessions.close(session, this.#service.context.clock.now())) return;
     const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(session.endpointId);

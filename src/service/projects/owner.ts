@@ -13,6 +13,12 @@ export function isSameOwner(one: Owner | undefined, other: Owner): boolean {
   return one?.kind === other.kind && one.id === other.id;
 }
 
+/** The owner of a compute's project: one with many computes holds no more of what is shared than one with a single. */
+export function ownerOf({ endpoints, projects }: Store, endpointId: string): string {
+  const projectId = endpoints.byId(endpointId)?.projectId;
+  return projects.get(projectId ?? "")?.owner.id ?? endpointId;
+}
+
 /** The account or organization with this id. */
 export function ownerNamed({ accounts }: Store, id: string): Owner {
   if (accounts.organization(id)) return { kind: "organization", id };

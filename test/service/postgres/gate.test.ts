@@ -1,5 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
+import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { usageOf } from "../../../src/service/computes/meter.ts";
+import { Shares } from "../../../src/service/http/shares.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
 import { Gate } from "../../../src/service/postgres/gate.ts";
 import { PostgresServer } from "../../../src/service/postgres/server.ts";
@@ -22,10 +24,15 @@ beforeEach(() => {
   sessions = new Sessions();
   followers = new Set();
   server = running;
-  const { core } = shop;
   // The clients of the gate are those of the computes.
-  core.context.backend.connections = ({ id }, pooled) => sessions.count(id, pooled);
-  gate = new Gate(
+  shop.core.context.backend.connections = ({ id }, pooled) => sessions.count(id, pooled);
+  gate = newGate();
+});
+
+/** `budget`: that of the clients that have logged in. */
+function newGate(budget = new Shares()): Gate {
+  const { core } = shop;
+  return new Gate(
     {
       context: core.context,
       change: (act) => core.change(act),
@@ -44,14 +51,15 @@ beforeEach(() => {
       sockets: { path: () => "" },
       sessions,
       verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
+      clients: budget,
     },
   );
-});
+}
 
-/** What the store has of the compute. */
-function stored(change: object): void {
+/** What the store has of a compute. */
+function stored(change: object, id = primary): void {
   shop.core.change(({ store }) => {
-    const endpoint = store.endpoints.byId(primary);
+    const endpoint = store.endpoints.byId(id);
     if (endpoint) store.endpoints.update({ ...endpoint, ...change });
   });
 }
@@ -142,6 +150,28 @@ it("passwords of one compute are checked one after another, and those of another
   end.resolve();
   await Promise.all(all);
   expect(checked).toEqual(["one", "other", "next"]);
+});
+
+it("the clients of all computes of an owner have one share of the connections, and those of others theirs", async () => {
+  gate = newGate(new Shares(11));
+  shop.active();
+  const second = shop.create({ branch_id: preview, type: "read_write" }).endpoint.id;
+  const others = EndpointsAnswer.parse(shop.ana("GET /projects/ana-own/endpoints").body).endpoints[0]?.id ?? "";
+  stored({ currentState: "active" }, others);
+  shop.finishOperations().core.settle();
+  const enter = async (endpointId: string) => {
+    const admission = await gate.admit({ endpointId, pooled: true });
+    admission.enter();
+    return admission;
+  };
+  const one = await enter(primary);
+  for (const id of [primary, second, second, second]) await enter(id);
+  await expect(enter(second)).rejects.toThrow("sorry, too many clients already");
+  await enter(others);
+  one.leave();
+  one.leave();
+  await enter(second);
+  await expect(enter(primary)).rejects.toThrow("have their share");
 });
 
 it("a client whose compute is up follows no change at all", async () => {
