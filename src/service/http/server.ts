@@ -105,7 +105,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
-    if (!takeIn(socket, connections)) return;
+    if (!takeIn(socket, connections, tls ? undefined : tooManyConnections)) return;
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
@@ -274,3 +274,16 @@ const badTarget = refusalReply(
     "the request has no valid URL or a very long one, very many headers, or names its host or its sender twice",
   ),
 );
+
+const tooMany = "too many connections of your address are open: close some, and try again\n";
+
+/** The whole answer on a connection that is not taken in. */
+const tooManyConnections = [
+  "HTTP/1.1 503 Service Unavailable",
+  "content-type: text/plain",
+  "retry-after: 1",
+  "connection: close",
+  `content-length: ${tooMany.length}`,
+  "",
+  tooMany,
+].join("\r\n");

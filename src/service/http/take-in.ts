@@ -25,14 +25,17 @@ export function closeWith(server: Server, open: Iterable<Duplex>): Promise<void>
 }
 
 /**
- * Takes a connection in, as one of its network's until it ends; closes it, and answers nothing, where the network has
- * its share. An end that vanishes without a word, as a laptop does that is closed, is noticed.
+ * Takes a connection in, as one of its network's until it ends; closes it where the network has its share, after
+ * `last`, which says so in the words of its protocol. An end that vanishes without a word, as a laptop does that is
+ * closed, is noticed.
  */
-export function takeIn(socket: Socket, connections: Shares): Holding | undefined {
+export function takeIn(socket: Socket, connections: Shares, last?: string | Buffer): Holding | undefined {
   socket.setKeepAlive(true, silenceMs);
   const holding = connections.of(networkOf(socket.remoteAddress));
   if (!holding.take(1)) {
-    socket.destroy();
+    socket.on("error", () => socket.destroy());
+    if (last === undefined) socket.destroy();
+    else socket.write(last, () => socket.destroy());
     return undefined;
   }
   socket.once("close", () => holding.release());

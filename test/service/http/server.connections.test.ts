@@ -9,7 +9,10 @@ async function asked({ baseURL }: ListeningShop, localAddress: string): Promise<
   const { hostname, port } = new URL(baseURL);
   const socket = connect({ host: hostname, port: Number(port), localAddress }).on("error", () => {});
   socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  const served = await Promise.race([once(socket, "data").then(() => true), once(socket, "close").then(() => false)]);
+  const served = await Promise.race([
+    once(socket, "data").then(([data]) => String(data).startsWith("HTTP/1.1 200 ")),
+    once(socket, "close").then(() => false),
+  ]);
   return { socket, served };
 }
 

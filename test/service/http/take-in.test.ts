@@ -1,7 +1,7 @@
-import { Socket } from "node:net";
+import { createConnection, createServer, Socket } from "node:net";
 import { expect, it } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
-import { takeIn } from "../../../src/service/http/take-in.ts";
+import { closeWith, listenOn, takeIn } from "../../../src/service/http/take-in.ts";
 
 function from(address: string): Socket {
   return Object.defineProperty(new Socket(), "remoteAddress", { value: address });
@@ -17,4 +17,15 @@ it("connections from all addresses of one network share its part, and each gives
   expect([takeIn(other, connections) === undefined, connections.all]).toEqual([false, 3]);
   for (const socket of [first, second, other]) socket.destroy();
   await expect.poll(() => connections.all).toBe(0);
+});
+
+it("a connection that is not taken in is told why, and closed", async () => {
+  const taken: unknown[] = [];
+  const server = createServer((socket) => taken.push(takeIn(socket, new Shares(0), "too many")));
+  const client = createConnection(await listenOn(server, 0, "127.0.0.1"), "127.0.0.1");
+  let heard = "";
+  client.on("data", (chunk) => (heard += chunk.toString()));
+  await new Promise((resolve) => client.once("close", resolve));
+  await closeWith(server, []);
+  expect([heard, taken]).toEqual(["too many", [undefined]]);
 });

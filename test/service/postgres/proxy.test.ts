@@ -135,8 +135,10 @@ function closed(socket: Socket): Promise<void> {
 it("an address has its share of connections that have not logged in, and those that have count no more", async () => {
   // Seven of fifteen: as many as are free beside them, and one.
   const silent = await Promise.all(Array.from({ length: 7 }, client));
-  const refused = async () => turnedAway((await client()).resume());
+  let said = "";
+  const refused = async () => turnedAway((await client()).on("data", (chunk) => (said += chunk.toString())));
   await refused();
+  expect(said).toMatch(/^E[^]*C53300\0Mtoo many connections of your address have not logged in yet/);
   expect(clients()).toBe(7);
   silent[0]?.destroy();
   await expect.poll(clients).toBe(6);

@@ -35,6 +35,10 @@ export interface ProxyPorts {
  */
 const most = { logins: 8192, partOfFiles: 1 / 4 };
 
+const tooManyLogins = errorResponse(
+  new Rejection("53300", "too many connections of your address have not logged in yet: try again"),
+);
+
 /** Time for which a client may take to say what it wants, and then to log in, in milliseconds. */
 const patienceMs = 30_000;
 
@@ -57,7 +61,7 @@ export class Proxy {
     const { logins = new Shares(mostConnections(most.logins, most.partOfFiles)) } = ports;
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
-      const login = takeIn(socket, logins);
+      const login = takeIn(socket, logins, tooManyLogins);
       if (!login) return;
       void this.#serve(socket, { onLogin: () => login.release() });
     });
