@@ -45,12 +45,11 @@ export function accepted(
       return unchanged(object, { news, answered: branch, isApplied: true, requeue: after(1000) });
     }
     case "reset": {
-      const { id, value } = planned;
+      const { id } = planned;
       return shown(
         object,
         { reason: "Resetting", message: words.resets.sent(id) },
         {
-          news: { resetAt: value, appliedExpiry: undefined },
           answered: branch,
           events: [{ type: "Normal", reason: "Reset", message: words.resets.done(id) }],
           requeue: after(1000),

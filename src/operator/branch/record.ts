@@ -48,9 +48,19 @@ function isKnown(own: Write<ResetRecord> | undefined, shown: ResetRecord): boole
   return (value === shown.value && branchID === shown.branchID) || shown.since < since;
 }
 
-/** The record that every status patch carries: that of a reset of the linked branch, while it is open. */
-export function carriedBy({ reset }: ReadonlyMemory, { branchID }: BranchStatus): ResetRecord | undefined {
-  return reset?.phase === "open" && reset.record.branchID === branchID ? reset.record : undefined;
+/**
+ * What every status patch says of the reset of the linked branch: its record while it is open; once it is closed, that
+ * its value is carried out, and that the life of the branch begins again, so its end is sent again.
+ */
+export function noteOf(
+  { reset }: ReadonlyMemory,
+  { branchID, pendingWrite, resetAt }: BranchStatus,
+): Partial<BranchStatus> {
+  const own = reset?.record.branchID === branchID ? reset : undefined;
+  if (own?.phase === "open") return { pendingWrite: own.record };
+  const isNoted = own?.phase !== "closed" || (pendingWrite === undefined && resetAt === own.record.value);
+  const done = isNoted ? {} : { resetAt: own.record.value, appliedExpiry: undefined };
+  return { pendingWrite: undefined, ...done };
 }
 
 /** Takes in what a list concludes for the records. */

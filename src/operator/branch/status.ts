@@ -14,7 +14,7 @@ import { annotationOf, isProvedElsewhere, type Observation, type Unobserved } fr
 import type { Outcome } from "./outcome.ts";
 import { differencesOf } from "./plan/observe-only.ts";
 import { branchReasons } from "./reasons.ts";
-import { carriedBy } from "./record.ts";
+import { noteOf } from "./record.ts";
 
 /** The status after a reconcile; `undefined` if it is as it was. */
 export function nextStatus(
@@ -29,7 +29,7 @@ export function nextStatus(
   const isBack = listed !== undefined && before.gone?.branchID === listed.id;
   const next: BranchStatus = {
     ...before,
-    pendingWrite: carriedBy(memory, { ...before, ...news }),
+    ...noteOf(memory, { ...before, ...news }),
     ...(listed === undefined ? {} : observed(listed, before)),
     ...(seen?.linked === undefined ? {} : { children: seen.listing.childrenOf(seen.linked.listed.id).length }),
     ...(seen?.linked === undefined ? {} : observedThrough(seen, seen.linked)),

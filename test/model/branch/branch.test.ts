@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { configurations, lateCreates, policies } from "./configurations.ts";
+import { configurations, lateCreates, lateNotes, policies } from "./configurations.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { searched } from "./search.ts";
 
@@ -22,6 +22,7 @@ test.each(configurations(2, 3))(
 test.each([
   { name: "late creates and deaths", among: lateCreates },
   { name: "late creates and changes of the policy", among: policies },
+  { name: "late notes of a reset", among: lateNotes },
 ])("no path of $name and a deletion breaks a promise of Branches, and all ends well", async ({ name, among }) => {
   const world = { name, expiry: { never: true }, showsResets: true };
   const { paths, reconciles, violation } = await searched({ ...world, ...among });

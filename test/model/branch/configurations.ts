@@ -14,6 +14,13 @@ export const policies = {
   among: ["a person declares Retain, or no policy again", "a request that comes late", "the object is deleted"],
 } as const;
 
+/** A reset whose outcome is noted late, or by another process. */
+export const lateNotes = {
+  happenings: 4,
+  steps: 4,
+  among: ["a person asks for a reset", "a status that is refused", "no list that is new enough", "the process dies"],
+} as const;
+
 /** The worlds that are searched: `happenings` at most, each at one of the first `steps`. */
 export function configurations(happenings: number, steps: number): Configuration[] {
   const all = { happenings, steps, showsResets: true };

@@ -91,6 +91,8 @@ const disturbances: Readonly<Record<string, Step>> = {
   "a busy project": { fate: "busy", lags: false },
   "a refusal": { fate: "refused", lags: false },
   "a deletion before the status is stored": { ...calm, isDeletedMeanwhile: true },
+  "a status that is refused": { ...calm, isStatusRefused: true },
+  "no list that is new enough": { ...calm, isUnseen: true },
 };
 
 export interface Configuration {

@@ -5,7 +5,7 @@ import { begin, noteList } from "../../../src/operator/branch/begin.ts";
 import { execute, restoreFinalizer } from "../../../src/operator/branch/execute.ts";
 import { guard } from "../../../src/operator/branch/guard.ts";
 import { type BranchMemory, newMemory } from "../../../src/operator/branch/memory.ts";
-import { findLinked, linkedID, type Observation } from "../../../src/operator/branch/observation.ts";
+import { findLinked, linkedID, type Observation, type Unobserved } from "../../../src/operator/branch/observation.ts";
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
 import { branchReasons } from "../../../src/operator/branch/reasons.ts";
@@ -53,6 +53,10 @@ export interface Step {
   lags: boolean;
   /** A person deletes the object before the status is stored, which then is not. */
   isDeletedMeanwhile?: boolean;
+  /** The API server refuses the status. */
+  isStatusRefused?: boolean;
+  /** No list is new enough yet, as right after a write. */
+  isUnseen?: boolean;
 }
 
 export const calm: Step = { fate: "answered", lags: false };
@@ -93,7 +97,7 @@ export function begun({ showsResets, expiry }: { showsResets: boolean; expiry: o
 /** One reconcile, and the time until the next one. */
 export async function reconciled(
   from: State,
-  { fate, lags, isDeletedMeanwhile = false }: Step,
+  { fate, lags, isDeletedMeanwhile = false, isStatusRefused = false, isUnseen = false }: Step,
   parts: Parts = {},
 ): Promise<State> {
   const state = structuredClone(from);
@@ -105,8 +109,8 @@ export async function reconciled(
   begin(memory, object, state.now);
   const memoryBefore = structuredClone(memory);
   const real = observationOf(state, lags ? state.before : service.branches, client.fingerprint);
-  const observed = parts.planned?.(real, memory) ?? real;
-  noteList(memory, observed);
+  const observed = isUnseen ? unobserved(real) : (parts.planned?.(real, memory) ?? real);
+  if (observed.kind === "observed") noteList(memory, observed);
   const action = planBranch(observed, memory);
   const stop = parts.planned === undefined ? guard(action, observed) : undefined;
   if (stop !== undefined) throw new Error(stop.message);
@@ -123,7 +127,8 @@ export async function reconciled(
     ownsStill: () => Promise.resolve(true),
     compute: () => Promise.resolve(),
   });
-  const status = isDeletedMeanwhile ? undefined : nextStatus(done, observed, memory, state.now);
+  const isStored = !isDeletedMeanwhile && !isStatusRefused;
+  const status = isStored ? nextStatus(done, observed, memory, state.now) : undefined;
   const stored = status === undefined ? done.object : { ...done.object, status };
   state.object = done.condition.kind === "released" ? undefined : (parts.stored?.(stored) ?? stored);
   state.isRetained = state.object === undefined && object.spec.deletionPolicy === "Retain";
@@ -186,6 +191,11 @@ function observationOf(state: State, branches: readonly ListedBranch[], fingerpr
     linked: findLinked(object, listing),
     missing: id !== undefined && listing.byID(id) === undefined ? id : undefined,
   };
+}
+
+function unobserved({ object, now, createSettleMs, fleet, others, lives, usedBy, compute }: Observation): Unobserved {
+  const subject = { object, now, createSettleMs, fleet, others, lives, usedBy, compute };
+  return { ...subject, kind: "unobserved", why: { kind: "pending" } };
 }
 
 function clockOf(state: State): Clock {

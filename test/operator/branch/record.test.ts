@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { BranchWrite } from "../../../src/operator/branch/action.ts";
 import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
-import { attemptOf, carriedBy, mayHaveMade, resetRecord } from "../../../src/operator/branch/record.ts";
+import { attemptOf, mayHaveMade, noteOf, resetRecord } from "../../../src/operator/branch/record.ts";
 import { never, unsent } from "../../../src/operator/life/record.ts";
+import type { Branch } from "../../../src/operator/resources/branch.ts";
 import type { Answer } from "../../../src/operator/service-client/answer.ts";
 import type { WrittenBranch } from "../../../src/operator/service-client/branch-calls.ts";
 import { branch, inMs, listed, memory, post, sentEnd } from "./builders.ts";
@@ -126,12 +127,21 @@ describe("the record of a reset", () => {
     expect(reset).toMatchObject({ record, ...expected });
   });
 
+  const carriedOut = { resetAt: record.value, appliedExpiry: undefined };
   test.each([
-    ["while it may be carried out", "open", object, record],
-    ["not before it is sent or once it is refused", "unsent", object, undefined],
-    ["not once it is answered", "closed", object, undefined],
-    ["not for another branch", "open", branch({ linked: "br-two" }), undefined],
-  ] as const)("a status carries the record of a reset %s", (_, phase, { status }, expected) => {
-    expect(carriedBy(memory({ reset: { record, phase, openedAt: 0 } }), status)).toEqual(expected);
+    ["carries its record while it may be carried out", "open", object, { pendingWrite: record }],
+    ["has no record before it is sent or once it is refused", "unsent", object, {}],
+    ["says that its value is carried out once it is answered", "closed", object, carriedOut],
+    ["says so too while it has the record still", "closed", recorded(record.value), carriedOut],
+    ["says so once", "closed", branch({ linked: "br-one", status: { resetAt: record.value } }), {}],
+    ["says nothing of the reset of another branch", "open", branch({ linked: "br-two" }), {}],
+    ["says nothing of an answered reset of another branch", "closed", branch({ linked: "br-two" }), {}],
+  ] as const)("a status %s", (_, phase, { status }, expected) => {
+    const note = noteOf(memory({ reset: { record, phase, openedAt: 0 } }), status);
+    expect(note).toStrictEqual({ pendingWrite: undefined, ...expected });
   });
+
+  function recorded(resetAt: string): Branch {
+    return branch({ linked: "br-one", status: { resetAt, pendingWrite: record } });
+  }
 });

@@ -26,7 +26,7 @@ export function planReset(o: Observation, { reset }: ReadonlyMemory): BranchActi
   const own = reset?.record.branchID === listed.id ? reset : undefined;
   if (own?.phase === "closed") {
     const { value } = own.record;
-    if (pendingWrite !== undefined || resetAt !== value) return done(listed.id, value);
+    if (pendingWrite !== undefined || resetAt !== value) return done(listed.id);
   }
   const waits = own?.phase === "open" ? planOpen(o, own, asks) : undefined;
   if (waits !== undefined) return waits;
@@ -63,11 +63,11 @@ function planOpen(
   return { kind: "show", reason: "Rejected", message: resets.unknown(value) };
 }
 
-/** The life of the branch begins again with a reset: its end is sent again. */
-export function done(id: string, value: string): BranchAction {
+/** The status patch says by itself which value is carried out. */
+function done(id: string): BranchAction {
   return {
     kind: "note",
-    news: { resetAt: value, appliedExpiry: undefined },
+    news: {},
     event: { type: "Normal", reason: "Reset", message: resets.done(id) },
   };
 }

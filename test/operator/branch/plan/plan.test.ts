@@ -229,7 +229,7 @@ describe("beside a step that waits or only shows a reason", () => {
     const object = underWay(lease);
     expect(planned({ object, ...due({ last_reset_at: inMs(0) }) })).toMatchObject({
       kind: "note",
-      news: { resetAt: "2" },
+      event: { reason: "Reset" },
     });
   });
 
