@@ -49,8 +49,8 @@ function isKnown(own: Write<ResetRecord> | undefined, shown: ResetRecord): boole
 }
 
 /**
- * What every status patch says of the reset of the linked branch: its record while it is open; once it is closed, that
- * its value is carried out, and that the life of the branch begins again, so its end is sent again.
+ * The part of every status patch about the reset of the linked branch: its record while it is open; once it is closed,
+ * that its value is carried out, and that the life of the branch begins again, so its end is sent again.
  */
 export function noteOf(
   { reset }: ReadonlyMemory,

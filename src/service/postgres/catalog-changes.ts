@@ -31,9 +31,9 @@ export function changesOfClients(
   wanted: BranchCatalog,
   present: PresentDatabases,
 ): ChangedWithSql {
-  const brought = (one: CatalogDatabase) =>
-    applied.databases.find(({ id }) => id === one.id) ??
-    applied.databases.find(({ id, name }) => id === unknownId && name === one.name);
+  const byID = new Map(applied.databases.map((one) => [one.id, one]));
+  const unknown = new Map(applied.databases.filter(({ id }) => id === unknownId).map((one) => [one.name, one]));
+  const brought = ({ id, name }: CatalogDatabase) => byID.get(id) ?? unknown.get(name);
   const known = new Set([...applied.databases, ...wanted.databases].map(({ name }) => name));
   return {
     dropped: wanted.databases.filter((one) => {
@@ -52,8 +52,8 @@ export function changesOfClients(
 
 /** The catalog of a server that has been compared: what was brought and is still there, and what clients have made. */
 export function afterChanges(applied: BranchCatalog, wanted: BranchCatalog, present: PresentDatabases): BranchCatalog {
-  const isCreated = ({ name }: CatalogDatabase) =>
-    present.has(name) && !applied.databases.some((one) => one.name === name);
+  const brought = new Set(applied.databases.map(({ name }) => name));
+  const isCreated = ({ name }: CatalogDatabase) => present.has(name) && !brought.has(name);
   return {
     ...applied,
     databases: [

@@ -55,3 +55,23 @@ test("what is in the server afterwards counts as brought: a sync that failed lat
   const after = afterChanges(catalog([stock]), catalog([stock, shop]), present);
   expect(after.databases).toEqual([{ id: 2, name: "shop", ownerName: "ana" }]);
 });
+
+test("a thousand databases are compared once each, not each with all: nobody waits for a role that makes them", () => {
+  let reads = 0;
+  const databases = Array.from({ length: 1000 }, (_, index) => ({
+    ownerName: "app",
+    get id() {
+      reads += 1;
+      return index + 1;
+    },
+    get name() {
+      reads += 1;
+      return `db${index}`;
+    },
+  }));
+  const all = { rights: 2, roles: [], databases };
+  const present = presentIn(Array.from({ length: 1000 }, (_, index) => [`new${index}`, "app"]));
+  expect(changesOfClients(all, all, present).dropped).toHaveLength(1000);
+  expect(afterChanges(all, all, present).databases).toEqual([]);
+  expect(reads).toBeLessThan(20 * 1000);
+});
