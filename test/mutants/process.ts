@@ -33,11 +33,7 @@ export class WorkerProcess {
     // A program that a changed guardian leaves behind has this pipe too: nobody waits for its end.
     if (this.#child.stderr instanceof Socket) this.#child.stderr.unref();
     this.#child.on("message", (message) => this.#hear(Reply.parse(message)));
-    this.#child.once("exit", () => {
-      // What a changed program has left running may hold the pipe open, and with it this process.
-      this.#child.stderr?.destroy();
-      this.#end("died");
-    });
+    this.#child.once("exit", () => this.#end("died"));
     this.#ready = this.#nextReply();
   }
 
