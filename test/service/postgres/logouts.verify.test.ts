@@ -22,6 +22,10 @@ beforeAll(async () => {
 async function withSessions(role: string): Promise<{ uri: string; sessions: PgClient[]; statement: Promise<unknown> }> {
   const uri = await rig.newRole(role);
   await rig.query(await rig.uri(), `GRANT CREATE ON SCHEMA public TO PUBLIC`);
+  // The replica is told of the role after the API.
+  const atReplica = await rig.uri({ endpoint: replica });
+  const known = `SELECT FROM pg_roles WHERE rolname = '${role}'`;
+  await expect.poll(() => rig.query(atReplica, known)).toHaveLength(1);
   const at = async (more: object) => rig.client(await rig.uri({ role, ...more }));
   const [direct, open, pooled, openPooled, reading] = [
     await at({}),
