@@ -52,15 +52,19 @@ function isKnown(own: Write<ResetRecord> | undefined, shown: ResetRecord): boole
  * The part of every status patch about the reset of the linked branch: its record while it is open; once it is closed,
  * that its value is carried out, and that the life of the branch begins again, so its end is sent again.
  */
-export function noteOf(
-  { reset }: ReadonlyMemory,
-  { branchID, pendingWrite, resetAt }: BranchStatus,
-): Partial<BranchStatus> {
-  const own = reset?.record.branchID === branchID ? reset : undefined;
+export function noteOf({ reset }: ReadonlyMemory, status: BranchStatus): Partial<BranchStatus> {
+  const own = reset?.record.branchID === status.branchID ? reset : undefined;
   if (own?.phase === "open") return { pendingWrite: own.record };
-  const isNoted = own?.phase !== "closed" || (pendingWrite === undefined && resetAt === own.record.value);
-  const done = isNoted ? {} : { resetAt: own.record.value, appliedExpiry: undefined };
+  const done = own && isToNote(own, status) ? { resetAt: own.record.value, appliedExpiry: undefined } : {};
   return { pendingWrite: undefined, ...done };
+}
+
+/** True if a reset is over, and the status does not say so yet. */
+export function isToNote(
+  { phase, record: { value } }: Write<ResetRecord>,
+  { pendingWrite, resetAt }: BranchStatus,
+): boolean {
+  return phase === "closed" && (pendingWrite !== undefined || resetAt !== value);
 }
 
 /** Takes in what a list concludes for the records. */

@@ -116,7 +116,7 @@ function refuseBusy({ context, project, branch }: Place): void {
 
 /**
  * Applies a change in the branch's primary compute: it drops its connections, and an idle one starts for the time of
- * the change. Without a primary that may run, the replicas that run restart, as they begin on the branch's data anew.
+ * the change. Without a primary that may run, the replicas that run restart: a start takes the branch's data again.
  */
 function applied({ context, branch, at }: Place): StoredOperation[] {
   const endpoint = context.store.endpoints.primaryOf(branch.id);

@@ -3,6 +3,7 @@ import type { ResetRecord } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
 import type { ReadonlyMemory } from "../memory.ts";
 import { annotationOf, isOurs, type Observation } from "../observation.ts";
+import { isToNote } from "../record.ts";
 import { namesOf, resets } from "../words.ts";
 
 /**
@@ -20,14 +21,11 @@ import { namesOf, resets } from "../words.ts";
 export function planReset(o: Observation, { reset }: ReadonlyMemory): BranchAction | undefined {
   const { object, linked, listing } = o;
   const asks = annotationOf(object, "resetAt");
-  const { pendingWrite, resetAt, observedGeneration = -1 } = object.status;
+  const { resetAt, observedGeneration = -1 } = object.status;
   if (linked === undefined) return undefined;
   const { listed } = linked;
   const own = reset?.record.branchID === listed.id ? reset : undefined;
-  if (own?.phase === "closed") {
-    const { value } = own.record;
-    if (pendingWrite !== undefined || resetAt !== value) return done(listed.id);
-  }
+  if (own && isToNote(own, object.status)) return done(listed.id);
   const waits = own?.phase === "open" ? planOpen(o, own, asks) : undefined;
   if (waits !== undefined) return waits;
   // Until a status was written, a value that is there asks for nothing: that status records it.
@@ -63,7 +61,7 @@ function planOpen(
   return { kind: "show", reason: "Rejected", message: resets.unknown(value) };
 }
 
-/** The status patch says by itself which value is carried out. */
+/** The status patch adds the value that is carried out. */
 function done(id: string): BranchAction {
   return {
     kind: "note",
