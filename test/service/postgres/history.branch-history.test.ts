@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type BranchHistory, linked, stoppedBase } from "../../../src/service/postgres/history/branch-history.ts";
-import { Histories } from "../../../src/service/postgres/history/histories.ts";
-import { placeAt } from "../../../src/service/postgres/history/segments.ts";
+import type { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { addBase, historyIn, segment } from "./history-in.ts";
 
 const me = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 /** Only root gives files to another user. */
@@ -17,17 +17,10 @@ let histories: Histories;
 let history: BranchHistory;
 beforeEach(() => {
   directory = temporaryDirectory("branch-history");
-  root = join(directory.path, "history");
-  data = join(directory.path, "br-a.1");
-  mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
-  mkdirSync(root);
-  histories = new Histories(root, owner);
-  history = histories.of(data);
+  ({ root, data, histories, history } = historyIn(directory.path, owner));
 });
 afterEach(() => directory.remove());
 
-/** The name of a segment by its number. */
-const segment = (number: number) => `00000001${placeAt(BigInt(number) << 20n)}`;
 const timeline = "00000002.history";
 
 /** A server has files of its log, and marks those as complete that it needs no more. */
@@ -36,19 +29,11 @@ function log(names: readonly string[], complete = names): void {
   for (const name of complete) writeFileSync(join(data, "pg_wal", "archive_status", `${name}.ready`), "");
 }
 
-function addBase(at: number, number: number): Promise<void> {
-  return history.addBase((to) => {
-    mkdirSync(to);
-    writeFileSync(join(to, "rows"), `rows at ${at}`);
-    return Promise.resolve({ at, position: BigInt(number) << 20n, place: segment(number).slice(8), bytes: 7 });
-  });
-}
-
 const inLog = (name = "br-a.1") => readdirSync(join(root, name, "wal")).toSorted();
 
 describe("the bases of a history", () => {
   it("bases are given oldest first, however many digits their times have, and what is no base is passed over", async () => {
-    for (const at of [10_000, 9, 500, 70, 1000]) await addBase(at, 1);
+    for (const at of [10_000, 9, 500, 70, 1000]) await addBase(history, at, 1, 7);
     mkdirSync(join(root, "br-a.1", "bases", "making"));
     expect((await history.bases()).map(({ at }) => at)).toEqual([9, 70, 500, 1000, 10_000]);
     expect(histories.state(data)).toMatchObject({ since: 9, position: 1n << 20n, bytes: 35 });
@@ -58,7 +43,7 @@ describe("the bases of a history", () => {
     const making = join(root, "br-a.1", "bases", "making");
     mkdirSync(join(making, "global"), { recursive: true });
     writeFileSync(join(making, "global", "half"), "");
-    await addBase(1000, 1);
+    await addBase(history, 1000, 1, 7);
     const [base] = await history.bases();
     expect(readdirSync(base?.directory ?? "")).toEqual(["rows"]);
     expect(readdirSync(join(root, "br-a.1", "bases"))).toHaveLength(1);
@@ -84,7 +69,7 @@ describe("the bases of a history", () => {
   });
 
   it("a base of the very time from which a branch takes its past is inherited, and none after that", async () => {
-    for (const at of [1000, 2000, 2001]) await addBase(at, 1);
+    for (const at of [1000, 2000, 2001]) await addBase(history, at, 1, 7);
     const child = histories.of("br-b.1");
     await child.inherit(history, { at: 2000, place: undefined });
     expect((await child.bases()).map(({ at }) => at)).toEqual([1000, 2000]);
@@ -127,9 +112,9 @@ describe("the log of a history", () => {
     log([1, 2, 3, 4].map(segment).concat(timeline));
     await history.archive(data);
     expect(await history.segmentsSinceBase()).toBe(4);
-    await addBase(1000, 1);
-    await addBase(1500, 2);
-    await addBase(2000, 3);
+    await addBase(history, 1000, 1, 7);
+    await addBase(history, 1500, 2, 7);
+    await addBase(history, 2000, 3, 7);
     expect(await history.segmentsSinceBase()).toBe(2);
     expect(await histories.of("br-none.1").segmentsSinceBase()).toBe(0);
   });

@@ -11,13 +11,14 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { positionOf } from "../../../src/service/domain/history-point.ts";
-import type { Base, BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
-import { Histories } from "../../../src/service/postgres/history/histories.ts";
+import type { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
+import type { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { HistoryKeeper, type KeptServer } from "../../../src/service/postgres/history/keeper.ts";
 import { placeAt } from "../../../src/service/postgres/history/segments.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { addBase, historyIn, segment } from "./history-in.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let root: string;
@@ -26,17 +27,9 @@ let histories: Histories;
 let history: BranchHistory;
 beforeEach(() => {
   directory = temporaryDirectory("history");
-  root = join(directory.path, "history");
-  data = join(directory.path, "br-a.1");
-  mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
-  mkdirSync(root);
-  histories = new Histories(root, undefined);
-  history = histories.of(data);
+  ({ root, data, histories, history } = historyIn(directory.path));
 });
 afterEach(() => directory.remove());
-
-/** The name of a segment by its number. */
-const segment = (number: number) => `00000001${placeAt(BigInt(number) << 20n)}`;
 
 /** A server completes segments. */
 function complete(...numbers: number[]): void {
@@ -44,20 +37,6 @@ function complete(...numbers: number[]): void {
     writeFileSync(join(data, "pg_wal", name), `log ${name}`);
     writeFileSync(join(data, "pg_wal", "archive_status", `${name}.ready`), "");
   }
-}
-
-function addBase(to: BranchHistory, at: number, number: number, bytes = 0): Promise<void> {
-  return to.addBase((place) => {
-    mkdirSync(place);
-    writeFileSync(join(place, "rows"), `rows at ${at}`);
-    const base: Omit<Base, "directory"> = {
-      at,
-      position: BigInt(number) << 20n,
-      place: segment(number).slice(8),
-      bytes,
-    };
-    return Promise.resolve(base);
-  });
 }
 
 const kept = (name: string) =>
