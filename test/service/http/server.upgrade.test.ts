@@ -6,12 +6,10 @@ import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
-const taken: string[] = [];
 const sql: SqlAccess = {
   answer: () => Promise.reject(new Error("not asked")),
   refresh: () => Promise.resolve(),
-  upgrade(_incoming, socket, _head, url) {
-    taken.push(url.pathname);
+  upgrade(_incoming, socket) {
     socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n");
   },
 };
@@ -46,7 +44,12 @@ test.each([
 );
 
 it("a connection is taken over for a WebSocket at /v2 alone", async () => {
-  await using shop = await ListeningShop.start({}, {}, sql);
+  const taken: string[] = [];
+  const upgrade: SqlAccess["upgrade"] = (incoming, socket, head, url) => {
+    taken.push(url.pathname);
+    sql.upgrade(incoming, socket, head, url);
+  };
+  await using shop = await ListeningShop.start({}, {}, { ...sql, upgrade });
   expect([await offered(shop, "/v2", "websocket"), await offered(shop, "/v2/", "websocket")]).toEqual([101, 404]);
   expect(taken).toEqual(["/v2"]);
 });
