@@ -224,12 +224,14 @@ function valueProblem(name: string, value: string): string | undefined {
   return `${shown}: must be ${least} to ${greatest}${unit === undefined ? "" : `, in units of ${unit}`}`;
 }
 
+/** A number, and the word behind it: spaces belong to one place alone, as a value may have thousands of them. */
+const numberPattern =
+  /^ *([+-]?(?:0x[\da-f]{1,16}|(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,4})?))(?: *(\w+))? *$/i;
+
 /** A value in the unit of its setting; `undefined` where it is no number, or has no unit of its kind. */
 function numberOf(name: string, value: string): number | undefined {
   const bounds = numbers.get(name);
-  const [, figure, suffix = ""] =
-    /^ *([+-]?(?:0x[\da-f]{1,16}|(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,4})?)) *(\w*) *$/i.exec(value) ??
-    [];
+  const [, figure, suffix = ""] = (bounds && numberPattern.exec(value)) ?? [];
   if (!bounds || figure === undefined) return undefined;
   // A hexadecimal number with a sign is none of JavaScript's.
   const size = Number(figure.replace(/^[+-]/, ""));

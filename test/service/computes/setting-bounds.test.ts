@@ -42,6 +42,15 @@ describe("the bounds of settings", () => {
     expect(problem({ [name]: value })).toContain(`invalid value for parameter "${name.toLowerCase()}"`);
   });
 
+  it("refuse a number with many spaces before what is none in no more time than its characters take", () => {
+    const before = process.cpuUsage();
+    const value = `1${" ".repeat(200_000)}!`;
+    expect(problem({ work_mem: value })).toContain("work_mem");
+    expect(problem({ my_own: value })).toBeUndefined();
+    // A minute, where each space can belong to two places of the pattern.
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+  });
+
   test.each([
     ["max_locks_per_transaction", "64"],
     ["max_prepared_transactions", "0"],

@@ -30,3 +30,11 @@ test.each([
 it("a password keeps letters beyond the first plane", () => {
   expect(prepared("\u{10400}\u00ad\u{1d54f}")).toBe("\u{10400}X");
 });
+
+it("a long password of a stranger is prepared in no more time than its bytes take", () => {
+  const long = "\u05d0".repeat(8_000_000);
+  const before = process.cpuUsage();
+  expect(prepared(long) === long).toBe(true);
+  // Each set looked through for each letter takes more than ten seconds.
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+});
