@@ -12,6 +12,7 @@ import { ProjectDetails } from "../store/details.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
+import { refuseProjectBeyondLimit } from "./limits.ts";
 import type { ChangedProject, NewProject } from "./requests.ts";
 
 /** The role and the database that every project starts with, unless it names others. */
@@ -25,6 +26,7 @@ export function createProject(
   wanted: NewProject,
   at: number,
 ): CreatedBranch & { project: Project } {
+  refuseProjectBeyondLimit(context, owner);
   const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
   const default_endpoint_settings = usualSettings(wanted);
   const pgVersion = wanted.pg_version ?? 17;

@@ -7,8 +7,8 @@ import { refusals, required } from "../refusal.ts";
 import type { Branch, DeletionMethod } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import { refuseBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
 import { refuseExpiringParent } from "./expiry.ts";
+import { refuseBeyondLimit, refuseRootBeyondLimit } from "./limits.ts";
 
 /** Time for which a deleted branch can be recovered, in milliseconds: seven days. */
 const recoverableMs = 7 * 86_400_000;

@@ -8,12 +8,12 @@ import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import { refuseBeyondLimit } from "./branch-limit.ts";
 import { refuseTaken, storedBranch } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
+import { refuseBeyondLimit } from "./limits.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 

@@ -3,7 +3,12 @@ import type { ServiceContext } from "../context.ts";
 import { isSameOwner, moveProject, planOf } from "../projects/owner.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Owner, Project } from "../store/projects.ts";
-import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
+import {
+  refuseBeyondLimit,
+  refuseProjectBeyondLimit,
+  refuseProtectedBeyondLimit,
+  refuseRootBeyondLimit,
+} from "./limits.ts";
 
 /** Moves projects from one owner to another, whose plan must allow what each of them has. */
 export function transferProjects(
@@ -14,14 +19,16 @@ export function transferProjects(
   for (const id of ids) {
     const project = context.store.projects.get(id);
     if (!project || !isSameOwner(project.owner, from)) throw refusals.notFound(`project ${id}`);
+    if (isSameOwner(from, to)) continue;
     refuseUnfit(context, { ...project, owner: to });
     moveProject(context, id, to, at);
   }
 }
 
-/** Refuses a project whose branches or computes its owner's plan does not allow. */
+/** Refuses a project for which its owner's plan has no room, or whose branches or computes it does not allow. */
 function refuseUnfit(context: ServiceContext, project: Project): void {
   try {
+    refuseProjectBeyondLimit(context, project.owner);
     refuseBeyondLimit(context, project, 0);
     refuseRootBeyondLimit(context, project, 0);
     refuseProtectedBeyondLimit(context, project, 0);

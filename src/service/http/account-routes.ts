@@ -3,6 +3,7 @@ import { AuthAnswer } from "../../api/auth.ts";
 import { type Caller, newOwnerFor } from "../accounts/caller.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
+import { mostProjects } from "../domain/limits.ts";
 import { regions } from "../domain/regions.ts";
 import { transferProjects } from "../domain/transfer.ts";
 import { required } from "../refusal.ts";
@@ -62,7 +63,7 @@ export const accountRoutes: readonly Route[] = [
           auth_accounts: [],
           billing_account: billingAccount(account, at),
           active_seconds_limit: 0,
-          projects_limit: 0,
+          projects_limit: mostProjects(account.plan),
           branches_limit: 0,
           max_autoscaling_limit: account.plan === "free" ? largestFreeSize : 0,
         },

@@ -100,6 +100,10 @@ export class Projects {
     return this.#table.paged(where, orderOf(orders, wanted.sort), [...ownerLists(owners), wanted.search], page);
   }
 
+  count(owner: Owner): number {
+    return this.#table.count(`WHERE ${ofOwners("projects")}`, ...ownerLists([owner]));
+  }
+
   /** The major versions of Postgres that projects have. */
   majorVersions(): number[] {
     return this.#db.all("SELECT DISTINCT pg_version FROM projects").map((row) => number(row, "pg_version"));

@@ -4,12 +4,27 @@ import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
 import type { Branch } from "../store/branches.ts";
-import type { Project } from "../store/projects.ts";
+import type { Owner, Project } from "../store/projects.ts";
 
 /** The most branches of a project, on the free plan and on a paid one. */
 const branchesOf = { free: 10, paid: 5000 } as const;
+/** The most projects of an owner, likewise: the console's first page looks at all of them. */
+const projectsOf = { free: 100, paid: 1000 } as const;
 
 const code = errorCodes.branchesLimit;
+
+/** The most projects of an owner with this plan. */
+export function mostProjects(plan: string): number {
+  return projectsOf[plan === "free" ? "free" : "paid"];
+}
+
+/** Refuses one more project where its owner would have more than the plan allows. */
+export function refuseProjectBeyondLimit({ store }: ServiceContext, owner: Owner): void {
+  const limit = mostProjects(planOf(store, owner));
+  if (store.projects.count(owner) < limit) return;
+  const most = `an owner of this plan has at most ${limit} projects`;
+  throw refusals.limitExceeded("projects", most, { code: errorCodes.projectsLimit });
+}
 
 /** Refuses one more branch, or so many, where the project would have more than its owner's plan allows. */
 export function refuseBeyondLimit({ store }: ServiceContext, project: Project, more = 1): void {
