@@ -1,17 +1,10 @@
 import type { ServiceClock } from "../clock.ts";
 import { messageOf } from "../error-message.ts";
 import type { Store } from "../store/store.ts";
+import { type BranchCatalog, broughtInto, currentRights, notBrought } from "./branch-catalog.ts";
 import type { BranchStorage } from "./branch-storage.ts";
 import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
-import {
-  type BranchCatalog,
-  broughtInto,
-  currentRights,
-  notBrought,
-  type SyncPlan,
-  syncCatalog,
-  syncLogins,
-} from "./catalog-sync.ts";
+import { type SyncPlan, syncCatalog, syncLogins } from "./catalog-sync.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 import { readableRows } from "./readable-names.ts";

@@ -10,7 +10,7 @@ import type { CatalogThen } from "../store/catalog.ts";
 import { beganWithoutData } from "../store/details.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
-import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
+import { type BranchCatalog, broughtInto, emptyCatalog } from "./branch-catalog.ts";
 import { largerOf, smallest } from "./config.ts";
 import { renameDurably } from "./copy-tree.ts";
 import { isFullDisk, ServerFailed } from "./failure.ts";

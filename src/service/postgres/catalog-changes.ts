@@ -1,5 +1,5 @@
 import type { ChangedWithSql } from "../store/catalog.ts";
-import { type BranchCatalog, unknownId } from "./catalog-sync.ts";
+import { type BranchCatalog, unknownId } from "./branch-catalog.ts";
 import type { TextRow } from "./sql-client.ts";
 
 /** Asks a server for the databases of clients. What is left of a drop that was broken off is none. */

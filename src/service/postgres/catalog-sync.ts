@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { z } from "zod";
-import type { BranchData } from "../store/branch-data.ts";
 import { Attempts } from "./attempts.ts";
+import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
 import { superuser } from "./config.ts";
+import { putDatabases } from "./database-sync.ts";
 import { type Connected, insideDatabase } from "./inside-database.ts";
 import { guardOutputPlugins } from "./output-plugins.ts";
 import { rollBackChangesOfRoles, rollBackPrepared } from "./prepared.ts";
@@ -15,39 +14,6 @@ import {
 } from "./privileged-role.ts";
 import { identifier, literal } from "./quoting.ts";
 import { scramVerifier } from "./scram.ts";
-
-const CatalogRole = z.object({
-  name: z.string(),
-  login: z.boolean(),
-  /** Tells one password from the next. */
-  passwordSource: z.string(),
-});
-
-const CatalogDatabase = z.object({ id: z.number(), name: z.string(), ownerName: z.string() });
-
-/** The rights that roles are given; data whose roles have others is brought up to date. */
-export const currentRights = 4;
-
-/** The roles and databases that the API knows of a branch. */
-export const BranchCatalog = z.object({
-  rights: z.number().default(1),
-  roles: z.array(CatalogRole),
-  databases: z.array(CatalogDatabase),
-});
-export type BranchCatalog = z.infer<typeof BranchCatalog>;
-
-/** Of a database in a copy whose row in the store is not known: its name is what counts. */
-export const unknownId = 0;
-
-/** The source of the password of a role that is to be brought. */
-export const notBrought = "";
-
-export const emptyCatalog: BranchCatalog = { rights: 0, roles: [], databases: [] };
-
-/** The roles and databases that were brought into the data of a branch. */
-export function broughtInto({ catalog }: Pick<BranchData, "catalog">): BranchCatalog {
-  return BranchCatalog.parse(JSON.parse(catalog));
-}
 
 export interface SyncPlan {
   /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */
@@ -172,82 +138,6 @@ async function putPassword(
   const verifier = await scramVerifier(passwordOf(role.passwordSource));
   const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
   await changeRole({ client, connect }, `ALTER ROLE ${name} ${login}`);
-}
-
-async function putDatabases(
-  client: Session,
-  { applied, wanted }: SyncPlan,
-  existing: Set<string>,
-  { outdated, attempts }: { outdated: boolean; attempts: Attempts },
-): Promise<void> {
-  const wantedNames = new Set(wanted.databases.map(({ name }) => name));
-  const wantedIds = new Set(wanted.databases.map(({ id }) => id));
-  for (const { id, name } of applied.databases) {
-    // Another one may have the name by now.
-    const isWanted = id === unknownId ? wantedNames.has(name) : wantedIds.has(id);
-    if (isWanted || !existing.delete(name)) continue;
-    await attempts.make(() => client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`));
-  }
-  const renames = renamesOf(applied, wanted, existing);
-  await attempts.make(() => renameDatabases(client, renames));
-  for (const { name, ownerName } of wanted.databases) {
-    const [database, owner] = [identifier(name), identifier(ownerName)];
-    const exists = existing.has(name);
-    await attempts.make(async () => {
-      // Of template0, where no client can have a session that stands in the way.
-      await client.query(
-        exists
-          ? `ALTER DATABASE ${database} OWNER TO ${owner}`
-          : `CREATE DATABASE ${database} OWNER ${owner} TEMPLATE template0`,
-      );
-      if (!exists || outdated) await client.query(`GRANT ALL PRIVILEGES ON DATABASE ${database} TO ${privilegedRole}`);
-    });
-  }
-}
-
-interface Rename {
-  from: string;
-  to: string;
-}
-
-/** Renames to be made: none takes the name of a database that keeps it. `existing` becomes what is there then. */
-function renamesOf(applied: BranchCatalog, wanted: BranchCatalog, existing: Set<string>): Rename[] {
-  let renames = wanted.databases.flatMap(({ id, name }): Rename[] => {
-    const before = applied.databases.find((one) => one.id === id && existing.has(one.name));
-    return before && before.name !== name ? [{ from: before.name, to: name }] : [];
-  });
-  for (let all = -1; all !== renames.length; ) {
-    all = renames.length;
-    const leaving = new Set(renames.map(({ from }) => from));
-    renames = renames.filter(({ to }) => !existing.has(to) || leaving.has(to));
-  }
-  for (const { from } of renames) existing.delete(from);
-  for (const { to } of renames) existing.add(to);
-  return renames;
-}
-
-/** Renames databases at once: one may take the name that another one leaves. */
-async function renameDatabases(client: Session, renames: readonly Rename[]): Promise<void> {
-  if (renames.length === 0) return;
-  const between = (index: number) => identifier(`renamed_${index}_${randomBytes(8).toString("hex")}`);
-  const steps = renames.map(({ from, to }, index) => ({
-    from: identifier(from),
-    via: between(index),
-    to: identifier(to),
-  }));
-  for (const { from } of renames) await disconnectAll(client, from);
-  await client.query(
-    [
-      ...steps.map(({ from, via }) => `ALTER DATABASE ${from} RENAME TO ${via}`),
-      ...steps.map(({ via, to }) => `ALTER DATABASE ${via} RENAME TO ${to}`),
-    ].join("; "),
-  );
-}
-
-async function disconnectAll(client: Session, database: string): Promise<void> {
-  await client.query(
-    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(database)} AND pid <> pg_backend_pid()`,
-  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { BranchDatabase } from "../store/catalog.ts";
-import { type BranchCatalog, unknownId } from "./catalog-sync.ts";
+import { type BranchCatalog, unknownId } from "./branch-catalog.ts";
 
 type Named = Pick<BranchDatabase, "id" | "name">;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { broughtInto, emptyCatalog } from "../../../src/service/postgres/branch-catalog.ts";
 import { BranchCatalogs } from "../../../src/service/postgres/branch-catalogs.ts";
-import { broughtInto, emptyCatalog } from "../../../src/service/postgres/catalog-sync.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { TestService } from "../support/service.ts";

@@ -1,10 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import {
-  type BranchCatalog,
-  currentRights,
-  syncCatalog,
-  unknownId,
-} from "../../../src/service/postgres/catalog-sync.ts";
+import { type BranchCatalog, currentRights, unknownId } from "../../../src/service/postgres/branch-catalog.ts";
+import { syncCatalog } from "../../../src/service/postgres/catalog-sync.ts";
 import { literal } from "../../../src/service/postgres/quoting.ts";
 
 const roles = [{ name: "app", login: true, passwordSource: "first" }];
@@ -92,7 +88,7 @@ describe("a catalogue that changes", () => {
       if (sql.startsWith("SELECT rolname")) return ["neon_superuser", ...known].map((name) => [name]);
       if (sql === "SELECT datname FROM pg_database") return present.map(([name]) => [name]);
       if (sql.startsWith("SELECT datname, pg_get_userbyid")) return present.map((one) => [...one]);
-      if (/^SELECT (datname, datname =|format)/.test(sql)) return [];
+      if (/^(SELECT (datname, datname =|format)|SET statement_timeout)/.test(sql)) return [];
       statements.push(database === "postgres" ? sql : `${database}: ${sql}`);
       return [];
     };

@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
 import { cachedPackages } from "../../support/cached-npm.ts";
 
 /** What the tests use of node-postgres. */
@@ -27,6 +27,12 @@ export function nodePostgres(): PgModule {
 export function keyOf(client: object): { processID: number; secretKey: number } {
   const { processID, secretKey } = { processID: 0, secretKey: 0, ...client };
   return { processID, secretKey };
+}
+
+/** The connection of a client. */
+export function streamOf(client: object): Socket {
+  const { connection } = { connection: { stream: new Socket() }, ...client };
+  return connection.stream;
 }
 
 /** Cancels what a client runs, over a connection that is no session. Resolves when the server has the request. */

@@ -1,5 +1,5 @@
 import type { CatalogThen } from "../../store/catalog.ts";
-import type { BranchCatalog } from "../catalog-sync.ts";
+import type { BranchCatalog } from "../branch-catalog.ts";
 import { privilegedRole } from "../privileged-role.ts";
 import type { Present } from "./recovery.ts";
 
