@@ -7,11 +7,12 @@ import type { RunOptions } from "./flags.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import { authorityPath, certificateBy, servedNames } from "./postgres/certificates.ts";
-import { PostgresUnusable } from "./postgres/failure.ts";
+import { PostgresUnusable, ServerFailed } from "./postgres/failure.ts";
 import { Postgres } from "./postgres/postgres.ts";
-import type { Processes } from "./postgres/processes.ts";
+import type { Processes, ProcessUser } from "./postgres/processes.ts";
+import { serverUser } from "./postgres/templates.ts";
 import { bracketed, defaultPort } from "./projects/roles.ts";
-import { refusals, StoreFull } from "./refusal.ts";
+import { refusals } from "./refusal.ts";
 import { rules } from "./rules.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
@@ -38,15 +39,16 @@ export interface RunPorts {
 
 /** Runs the service until the signal aborts; answers the exit status. */
 export async function runService(options: RunOptions, ports: RunPorts): Promise<number> {
-  let service: Service | undefined;
+  let store: Store | undefined;
   let listening: Listening | undefined;
   let postgres: Postgres | undefined;
   try {
     const beginning = new Beginning(options.seed);
-    const store = Store.open(options.data);
+    const user = options.postgres ? await serverUser(options.postgresUser, ports.processes) : undefined;
+    store = Store.open(options.data);
     const log = new ErrorLog(ports);
-    postgres = options.postgres ? await openPostgres(options, ports, store, log) : undefined;
-    service = make(options, { ...ports, log }, beginning, store, postgres);
+    postgres = options.postgres ? await openPostgres(options, { ...ports, store, log }, user) : undefined;
+    const service = make(options, { ...ports, log }, beginning, store, postgres);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
     const served = postgres?.served ?? (await ownCertificate(options, ports));
     const address = { ...options, tls: options.apiTls ? served?.certificate : undefined };
@@ -80,7 +82,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     if (options.readyFile !== undefined) rmSync(options.readyFile, { force: true });
     await listening?.close();
     await postgres?.close();
-    service?.close();
+    store?.close();
   }
 }
 
@@ -95,18 +97,22 @@ function originOf({ apiTls, domain, host }: RunOptions, port: number): string {
   return new URL(`https://api.${domain}:${port}`).origin;
 }
 
-function openPostgres(options: RunOptions, ports: RunPorts, store: Store, log: ErrorLog): Promise<Postgres> {
+function openPostgres(
+  options: RunOptions,
+  { log, ...ports }: RunPorts & { store: Store; log: ErrorLog },
+  user: ProcessUser | undefined,
+): Promise<Postgres> {
   const settings = {
     host: options.host,
     port: options.postgresPort,
     advertise: options.postgresAdvertise,
     domain: options.domain,
     binaries: options.postgresBin,
-    user: options.postgresUser,
+    user,
     data: options.data,
     temporaryDiskScale: options.temporaryDiskScale,
   };
-  return Postgres.open(settings, { ...ports, store, onError: (error) => log.report(error) });
+  return Postgres.open(settings, { ...ports, onError: (error) => log.report(error) });
 }
 
 const domainWarning =
@@ -208,7 +214,7 @@ function keepTime(service: Service): () => void {
         service.settle();
         wait();
       } catch (error) {
-        if (!(error instanceof StoreFull)) service.internalError(error);
+        service.internalError(error);
         cancel = clock.after(retryMs, wait);
       }
     });
@@ -231,7 +237,7 @@ class CannotRun extends Error {
 }
 
 /** Errors that end the process with a message instead of a stack. */
-const foreseen = [StoreUnusable, BadSeed, CannotRun, PostgresUnusable] as const;
+const foreseen = [StoreUnusable, BadSeed, CannotRun, PostgresUnusable, ServerFailed] as const;
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

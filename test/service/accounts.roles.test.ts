@@ -84,6 +84,18 @@ describe("the roles of an organization", () => {
     expect(page(`&cursor=${next}`)).toMatchObject({ project_members: [{ org_role: "viewer" }], pagination: {} });
   });
 
+  it("a collaborator is listed with the members of a project, as one without a permission in it", () => {
+    const shop = shopWith("collaborator");
+    expect(shop.ana(`GET /projects/${project}/members`).body["project_members"]).toMatchObject([
+      { org_role: "admin", grant_source: "org_role_default", org_default_project_permission: "ADMIN" },
+      expect.not.objectContaining({ effective_project_permission: expect.anything() }),
+    ]);
+    expect(shop.ana(`GET /projects/${project}/members`).body["project_members"]).toMatchObject([
+      {},
+      { org_role: "collaborator", grant_source: "unassigned" },
+    ]);
+  });
+
   it.each(memberRoles)("%s is kept as it was given", (role) => {
     const shop = shopWith(role);
     const { members } = shop.ana("GET /organizations/org-shop/members?sort_by=email&sort_order=desc").body;

@@ -214,6 +214,14 @@ describe("flags", () => {
     }
   });
 
+  it("a domain alone changes nothing about the API's address, which is plain HTTP on the host", async () => {
+    const running = new Running("--port", "0", "--domain", "db.test");
+    const baseURL = await running.listening();
+    expect(running.out).toContain(`Console: ${new URL(baseURL).origin}/`);
+    expect(await (await fetch(new URL("/healthz", baseURL))).json()).toEqual({ status: "ok" });
+    expect(await running.stop()).toBe(0);
+  });
+
   it("a port in use ends the service with what to do, and costs no key", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => {

@@ -24,7 +24,7 @@ import { HistoryKeeper } from "./history/keeper.ts";
 import { Home } from "./home.ts";
 import { findPooler } from "./pooler.ts";
 import { Poolers } from "./poolers.ts";
-import type { Processes } from "./processes.ts";
+import type { Processes, ProcessUser } from "./processes.ts";
 import type { Admission } from "./proxy/admission.ts";
 import { Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
@@ -34,7 +34,7 @@ import { SchemaReader } from "./schema/schema-reader.ts";
 import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
-import { serverUser, Templates } from "./templates.ts";
+import { Templates } from "./templates.ts";
 import { Verifiers } from "./verifiers.ts";
 
 export interface PostgresSettings {
@@ -48,7 +48,7 @@ export interface PostgresSettings {
   /** The directory of `postgres` and `initdb`. */
   binaries: string | undefined;
   /** The user that servers run as, where the service is root. */
-  user: string | undefined;
+  user: ProcessUser | undefined;
   /** The store's file, or `:memory:`. */
   data: string;
   /** Size of the computes' disks for temporary files, as a part of their normal size. */
@@ -92,8 +92,7 @@ export class Postgres {
   /** Listens, but has clients wait until `begin` has ended. Rejects with `PostgresUnusable`. */
   static async open(settings: PostgresSettings, ports: PostgresPorts): Promise<Postgres> {
     const { processes, clock, store, ids, env, stderr } = ports;
-    const user = await serverUser(settings.user, processes);
-    const home = await Home.open({ data: settings.data, user, processes, clock });
+    const home = await Home.open({ data: settings.data, user: settings.user, processes, clock });
     try {
       const secret = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
       await home.claim(hash("sha256", secret));

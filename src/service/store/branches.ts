@@ -163,10 +163,9 @@ export class Branches {
     return this.#all.all(`WHERE project_id = ? AND ${present} ORDER BY seq`, projectId);
   }
 
-  /** The branches of a page, the oldest on the first one. */
-  page(projectId: string, page: number, perPage: number): Branch[] {
-    const part = `WHERE project_id = ? AND ${present} ORDER BY seq LIMIT ? OFFSET ?`;
-    return this.#all.all(part, projectId, perPage, (page - 1) * perPage);
+  /** The oldest branches of a project, at most so many. */
+  oldest(projectId: string, most: number): Branch[] {
+    return this.#all.all(`WHERE project_id = ? AND ${present} ORDER BY seq LIMIT ?`, projectId, most);
   }
 
   /** The branches of a page: those with `search` in name, id or operator's note, in a state and an order. */

@@ -133,6 +133,8 @@ describe("the bounds of settings", () => {
     const [locks, preds] = [{ max_locks_per_transaction: "200" }, { max_pred_locks_per_transaction: "300" }];
     expect([problem(locks), problem(preds)]).toEqual([undefined, undefined]);
     expect(problem({ ...locks, ...preds })).toMatch(/more shared memory than 4000 connections may have/);
+    const inCapitals = { MAX_LOCKS_PER_TRANSACTION: "200", Max_Pred_Locks_Per_Transaction: "300" };
+    expect(problem(inCapitals)).toBe(problem({ ...locks, ...preds }));
     expect(problem({ ...locks, ...preds }, 450)).toBeUndefined();
     expect(problem({ max_locks_per_transaction: "1024", track_activity_query_size: "64kB" }, 450)).toBeUndefined();
     expect(problem({ max_locks_per_transaction: "1024", track_activity_query_size: "64kB" }, 2000)).toBeDefined();

@@ -79,7 +79,7 @@ function actions(visit: Visit, { project, branch, compute }: Subject): Html {
   const { id, currentState, pendingState, disabled } = compute;
   const running = currentState === "active" && pendingState !== "idle";
   const { branches } = visit.context.store;
-  const others = branches.page(project.id, 1, mostChoices).filter(({ id: other }) => other !== branch.id);
+  const others = branches.oldest(project.id, mostChoices).filter(({ id: other }) => other !== branch.id);
   const form = (verb: string, content: Html) =>
     lineForm(visit.token, `${computePath(project.id, branch.id, id)}/${verb}`, `${verb} ${id}`, content);
   return html`<div class="actions">

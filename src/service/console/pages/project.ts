@@ -64,7 +64,7 @@ function branchTable(visit: Visit, { rows, total }: PageFound<Branch>): Html {
 }
 
 function createForm({ context, token, form }: Visit, { id }: Project): Html {
-  const parents = context.store.branches.page(id, 1, mostChoices);
+  const parents = context.store.branches.oldest(id, mostChoices);
   const content = html`
 <label>Name <input name="name" maxlength="256" value="${form["name"]}"></label>
 <label>Parent <select name="parent">${parents.map((one) => option(one.id, one.name, one.isDefault))}</select></label>

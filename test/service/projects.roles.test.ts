@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { main, project, Shop } from "./support/shop.ts";
+
+const ofMain = `/projects/${project}/branches/${main}`;
+
+/** A new branch of the shop with a compute. */
+function branched(shop: Shop): Record<string, unknown> {
+  const { status, body } = shop.ana(`POST /projects/${project}/branches`, { endpoints: [{ type: "read_write" }] });
+  expect(status).toBe(201);
+  return body;
+}
+
+it("a branch whose parent has no databases is created with a compute and no connection URI", () => {
+  const shop = new Shop();
+  shop.ana(`DELETE ${ofMain}/databases/neondb`);
+  shop.finishOperations();
+  const body = branched(shop);
+  expect(body).toMatchObject({ connection_uris: [], databases: [], roles: [{ name: "neondb_owner" }] });
+  expect(body["endpoints"]).toHaveLength(1);
+});
+
+it("the URI of a branch whose database belongs to a role that cannot log in has no password, nor have its parameters", () => {
+  const shop = new Shop();
+  shop.ana(`POST ${ofMain}/roles`, { role: { name: "app", no_login: true } });
+  shop.finishOperations();
+  shop.ana(`PATCH ${ofMain}/databases/neondb`, { database: { owner_name: "app" } });
+  shop.finishOperations();
+  expect(branched(shop)["connection_uris"]).toMatchObject([
+    {
+      connection_uri: expect.stringMatching(/^postgresql:\/\/app@ep-/),
+      connection_parameters: { database: "neondb", role: "app", password: "" },
+    },
+  ]);
+});
+
+it("the URI of a new branch leads to its compute, as the role and with the password that its parameters name", () => {
+  const shop = new Shop();
+  const { connection_uris, roles } = branched(shop);
+  const [shown] = [connection_uris].flat();
+  const [{ password }] = [roles].flat() as [{ password: string }];
+  const { id = "", host = "" } = shop.list().at(-1) ?? {};
+  expect(shown).toEqual({
+    connection_uri: `postgresql://neondb_owner:${password}@${host}/neondb?sslmode=require`,
+    connection_parameters: {
+      database: "neondb",
+      role: "neondb_owner",
+      password,
+      host,
+      pooler_host: host.replace(id, `${id}-pooler`),
+    },
+  });
+});
+
+it("a role is shown with the branch that it belongs to, and is no protected one", () => {
+  const shop = new Shop();
+  const { created_at, updated_at } = shop.get("ep-shop-primary");
+  expect(shop.ana(`GET ${ofMain}/roles/neondb_owner`).body["role"]).toEqual({
+    branch_id: main,
+    name: "neondb_owner",
+    protected: false,
+    authentication_method: "password",
+    created_at,
+    updated_at,
+  });
+});
+
+it("a project of an account shows no organization, even one that has the account's id", () => {
+  const shop = new Shop();
+  const members = [{ account: "acc-ana", role: "admin" as const }];
+  shop.applySeed({ organizations: [{ id: "acc-ana", name: "Twin", plan: "scale", members }] });
+  const shown = shop.ana("GET /projects/ana-own").body["project"];
+  expect(shown).toMatchObject({ owner_id: "acc-ana" });
+  expect(shown).not.toHaveProperty("org_id");
+  expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ org_id: "org-shop", org_name: "Shop" });
+});

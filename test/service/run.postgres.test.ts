@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { parseServiceFlags } from "../../src/service/flags.ts";
+import { cryptoIds } from "../../src/service/ids.ts";
+import { runService } from "../../src/service/run.ts";
+import { Store } from "../../src/service/store/store.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { FakeMachine } from "./postgres/fake/fake-machine.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let data: string;
+beforeEach(() => {
+  directory = temporaryDirectory("run-postgres");
+  data = join(directory.path, "service.sqlite");
+  vi.stubEnv("TMPDIR", directory.path);
+});
+afterEach(() => directory.remove());
+
+/** Runs the service with `--postgres` on this machine, until it says where Postgres is; answers status and errors. */
+async function run(machine: FakeMachine, ...args: string[]): Promise<{ status: number; err: string[] }> {
+  const err: string[] = [];
+  const stop = new AbortController();
+  let now = 1_700_000_000_000;
+  const after = (ms: number, task: () => void) => {
+    now += ms;
+    setImmediate(task);
+    return () => {};
+  };
+  const seed = join(directory.path, "seed.yaml");
+  writeFileSync(seed, "accounts: [{id: a, email: a@example.com}]\n");
+  const options = parseServiceFlags(["--postgres", "--postgres-port=0", "--port=0", "--seed", seed, ...args]);
+  const status = await runService(options, {
+    clock: { now: () => now, after },
+    random: () => 0.5,
+    ids: cryptoIds(),
+    stdout: (line) => line.startsWith("Postgres: ") && stop.abort(),
+    stderr: (line) => err.push(line),
+    signal: stop.signal,
+    env: {},
+    processes: machine,
+  });
+  return { status, err };
+}
+
+it("a service with Postgres that is root, and names no other user, is refused before it makes a file", async () => {
+  class Root extends FakeMachine {
+    override readonly self = { pid: 4711, uid: 0, user: "root", node: process.execPath };
+  }
+  const { status, err } = await run(new Root(() => 0), "--data", data);
+  expect([status, err]).toEqual([1, [expect.stringContaining("name another user of this system with --postgres-user")]]);
+  expect(readdirSync(directory.path)).toEqual(["seed.yaml"]);
+});
+
+it("a server of an earlier service that does not stop ends the service with the process to end, and frees the store", async () => {
+  const left = join(`${data}.postgres`, "branches", "br-a.1");
+  mkdirSync(left, { recursive: true });
+  writeFileSync(join(left, "postmaster.pid"), `42\n${left}\n1700000000\n`);
+  class Stubborn extends FakeMachine {
+    override async facts(pid: number) {
+      return pid === 42 ? { startedAt: 1_700_000_000, place: left } : super.facts(pid);
+    }
+
+    override signal(): void {}
+  }
+  const { status, err } = await run(new Stubborn(() => 0), "--data", data);
+  const message = `compute-operator service: a server that was left over in ${left} does not stop: end process 42`;
+  expect([status, err]).toEqual([1, [message]]);
+  Store.open(data).close();
+});
+
+it("a service with Postgres that ends removes what it had made for it", async () => {
+  const { status } = await run(new FakeMachine(() => 0), "--data", data);
+  const root = `${data}.postgres`;
+  expect([status, existsSync(join(root, "store")), existsSync(join(root, "owner"))]).toEqual([0, true, false]);
+});
