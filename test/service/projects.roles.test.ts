@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { main, project, Shop } from "./support/shop.ts";
 
 const ofMain = `/projects/${project}/branches/${main}`;
@@ -37,7 +38,7 @@ it("the URI of a new branch leads to its compute, as the role and with the passw
   const shop = new Shop();
   const { connection_uris, roles } = branched(shop);
   const [shown] = [connection_uris].flat();
-  const [{ password }] = [roles].flat() as [{ password: string }];
+  const [{ password }] = z.tuple([z.object({ password: z.string() })]).parse(roles);
   const { id = "", host = "" } = shop.list().at(-1) ?? {};
   expect(shown).toEqual({
     connection_uri: `postgresql://neondb_owner:${password}@${host}/neondb?sslmode=require`,

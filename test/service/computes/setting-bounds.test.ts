@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import {
   boundsProblem,
@@ -6,6 +8,12 @@ import {
   switches,
 } from "../../../src/service/computes/setting-bounds.ts";
 import { preview, primary, project, Shop } from "../support/shop.ts";
+
+/** The numeric settings as `pg_settings` of Postgres 17 has them: name, least, greatest, `real` and unit. */
+const postgresSettings = readFileSync(join(import.meta.dirname, "pg-settings.txt"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => line.split(" "));
 
 const problem = (settings: Record<string, string>, connections = 4000) => boundsProblem(settings, connections);
 
@@ -138,6 +146,32 @@ describe("the bounds of settings", () => {
     expect(problem({ ...locks, ...preds }, 450)).toBeUndefined();
     expect(problem({ max_locks_per_transaction: "1024", track_activity_query_size: "64kB" }, 450)).toBeUndefined();
     expect(problem({ max_locks_per_transaction: "1024", track_activity_query_size: "64kB" }, 2000)).toBeDefined();
+  });
+
+  it("are those of Postgres 17, with their units, but for what no server of a compute could start with", () => {
+    const narrower: Readonly<Record<string, string>> = {
+      autovacuum_max_workers: "1 to 64",
+      maintenance_work_mem: "1024 to 2147483647, in units of kB",
+      max_locks_per_transaction: "10 to 1024",
+      max_pred_locks_per_transaction: "10 to 1024",
+      max_prepared_transactions: "0 to 1000",
+      max_wal_size: "2 to 65536, in units of MB",
+      min_wal_size: "2 to 65536, in units of MB",
+      track_activity_query_size: "100 to 65536, in units of B",
+    };
+    const names = postgresSettings.map(([name = "", least = "", greatest = "", ...more]) => {
+      const unit = more.find((word) => word !== "real");
+      const range = `${Number(least)} to ${Math.min(Number(greatest), 1e308)}`;
+      const bounds = unit === undefined ? range : `${range}, in units of ${unit}`;
+      expect(problem({ [name]: "x" })).toBe(
+        `invalid value for parameter "${name}": "x": must be ${narrower[name] ?? bounds}`,
+      );
+      // Fractions count where the setting is no whole number.
+      const isRefused = problem({ [name]: String(Number.parseFloat(narrower[name] ?? least) - 0.4) }) !== undefined;
+      expect([name, isRefused]).toEqual([name, more.includes("real")]);
+      return name;
+    });
+    expect(names).toEqual(numericSettings);
   });
 
   it("know each numeric setting and each switch, and give the greatest and the least of none a way around", () => {
