@@ -36,6 +36,7 @@ it.each<[args: string, differs: object]>([
   ["--test-controls", { testControls: true }],
   ["--strict-spec", { strictSpec: true }],
   ["--domain=db.example.com --api-tls --data=s.db", { domain: "db.example.com", apiTls: true, data: "s.db" }],
+  ["--domain=db.example.com --api-tls --postgres", { domain: "db.example.com", apiTls: true, postgres: true }],
   ["--postgres --postgres-port=0", { postgres: true, postgresPort: 0 }],
   ["--postgres --postgres-bin=/opt/*/bin", { postgres: true, postgresBin: "/opt/*/bin" }],
   ["--postgres --postgres-user=pg", { postgres: true, postgresUser: "pg" }],

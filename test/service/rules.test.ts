@@ -185,6 +185,10 @@ describe("limits of branches by plan", () => {
     expect(said(create())).toEqual(refused);
     const change = { branch: { protected: true } };
     expect(said(shop.ana("PATCH /projects/planned/branches/br-planned", change))).toEqual(refused);
+    for (const { id, isProtected } of shop.core.context.store.branches.list("planned")) {
+      const renamed = shop.ana(`PATCH /projects/planned/branches/${id}`, { branch: { name: `${id}-next` } });
+      expect([renamed.status, renamed.body["branch"]]).toMatchObject([200, { protected: isProtected }]);
+    }
   });
 });
 

@@ -48,7 +48,10 @@ it("a service with Postgres that is root, and names no other user, is refused be
     override readonly self = { pid: 4711, uid: 0, user: "root", node: process.execPath };
   }
   const { status, err } = await run(new Root(() => 0), "--data", data);
-  expect([status, err]).toEqual([1, [expect.stringContaining("name another user of this system with --postgres-user")]]);
+  expect([status, err]).toEqual([
+    1,
+    [expect.stringContaining("name another user of this system with --postgres-user")],
+  ]);
   expect(readdirSync(directory.path)).toEqual(["seed.yaml"]);
 });
 

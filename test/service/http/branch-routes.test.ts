@@ -200,3 +200,15 @@ describe("a list of branches", () => {
     expect(shop.ana(`GET ${call}?search=${"x".repeat(257)}`).status).toBe(400);
   });
 });
+
+it("the answer to a deletion shows the usage of the branch until then", () => {
+  const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+  shop.finishOperations();
+  expect(shop.connect(endpoint.id, 60).status).toBe(200);
+  shop.time.pass(60_000);
+  const { active_time_seconds } = z
+    .object({ branch: z.looseObject({ active_time_seconds: z.number() }) })
+    .parse(shop.ana(`GET ${path}/${preview}`).body).branch;
+  expect(active_time_seconds).toBeGreaterThanOrEqual(60);
+  expect(shop.ana(`DELETE ${path}/${preview}`).body["branch"]).toMatchObject({ active_time_seconds });
+});
