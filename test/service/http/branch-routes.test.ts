@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { BranchDetails } from "../../../src/service/store/details.ts";
-import { main, preview, project, Shop } from "../support/shop.ts";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const path = `/projects/${project}/branches`;
 const List = z.object({
@@ -211,4 +211,14 @@ it("the answer to a deletion shows the usage of the branch until then", () => {
     .parse(shop.ana(`GET ${path}/${preview}`).body).branch;
   expect(active_time_seconds).toBeGreaterThanOrEqual(60);
   expect(shop.ana(`DELETE ${path}/${preview}`).body["branch"]).toMatchObject({ active_time_seconds });
+});
+
+it("the computes of a branch are listed without those of the project's others, in both lists in the order of creation", () => {
+  const { endpoint: first } = shop.create({ branch_id: preview, type: "read_only" });
+  shop.finishOperations();
+  const { endpoint: second } = shop.create({ branch_id: preview, type: "read_write" });
+  const idsIn = (where: string) =>
+    z.object({ endpoints: z.array(z.object({ id: z.string() })) }).parse(shop.ana(`GET ${where}`).body).endpoints;
+  expect(idsIn(`${path}/${preview}/endpoints`)).toEqual([{ id: first.id }, { id: second.id }]);
+  expect(idsIn(`/projects/${project}/endpoints`)).toEqual([{ id: primary }, { id: first.id }, { id: second.id }]);
 });

@@ -12,3 +12,15 @@ it("a field that is missing is called required, with its kind, and a wrong one k
     "invalid request body: db_name: Invalid input: expected string, received number",
   );
 });
+
+it("of many wrong fields the first ten are named", () => {
+  const names = Array.from({ length: 12 }, (_, index) => `f${index}`);
+  const many = z.object(Object.fromEntries(names.map((name) => [name, z.number()])));
+  expect(() => check(many, {}, "body")).toThrow(
+    `invalid request body: ${names
+      .slice(0, 10)
+      .map((name) => `${name}: required (number)`)
+      .join("; ")}`,
+  );
+  expect(() => check(many, {}, "body")).not.toThrow(/f10/);
+});
