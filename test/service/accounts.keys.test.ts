@@ -299,6 +299,7 @@ describe("a project-scoped key", () => {
     expect(shop.send(key, `GET /projects/${project}`).status).toBe(401);
     expect(works(shop, keys.ana)).toBe(true);
     expect(works(shop, keys.shop)).toBe(false);
+    expect(listed(shop, keys.shop, "/organizations/org-shop/api_keys").map(({ name }) => name)).toEqual(["ci"]);
     shop.send(undefined, `PUT /_admin/projects/${project}/owner`, { owner: "org-shop" });
     expect(shop.send(key, `GET /projects/${project}`).status).toBe(401);
   });
@@ -315,6 +316,7 @@ describe("a project-scoped key", () => {
     const { key } = made(shop);
     expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
     expect(shop.send(key, "GET /projects").status).toBe(401);
+    expect(listed(shop, keys.shop, "/organizations/org-shop/api_keys").map(({ name }) => name)).toEqual(["ci"]);
   });
 
   it("can be revoked by administrators", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { nothing } from "../../src/service/http/check.ts";
 import { callers, requestLine, table, tryCell } from "./keys/cells.ts";
 import { rights } from "./keys/rights.ts";
 import { keys, project, Shop } from "./support/shop.ts";
@@ -33,6 +34,18 @@ describe("every route", () => {
       const answer = shop.send(key, line);
       expect([line, answer.status]).toEqual([line, 401]);
       expect(answer.body["message"]).toBe("supplied credentials do not pass authentication");
+    }
+  });
+
+  it("judges the right before the body, so that nobody learns from a wrong body what is there", () => {
+    const shop = new Shop();
+    const guarded = shop.core.routes.filter(
+      ({ access, body }) => ["project", "organization"].includes(access.kind) && body !== nothing,
+    );
+    expect(guarded.length).toBeGreaterThan(11);
+    for (const route of guarded) {
+      const line = requestLine(shop, route, "organization", "own");
+      expect([line, shop.send(keys.other, line, "[]").status]).toEqual([line, 404]);
     }
   });
 

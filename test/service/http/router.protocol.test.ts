@@ -58,6 +58,14 @@ describe("a refusal", () => {
     expect(reply.body).toContain('"request_id":"mine-1"');
   });
 
+  it.each(["/projects", `/projects/${project}/endpoints`, `/projects/${project}/endpoints/none`])(
+    "the answer to GET %s carries the request id that the client gave",
+    (path) => {
+      const call = { method: "GET", path: `/api/v2${path}`, headers: { ...headers, "x-request-id": "mine-1" } };
+      expect(new Shop().core.call(call).headers["x-request-id"]).toBe("mine-1");
+    },
+  );
+
   it("a refused change leaves everything as it was", () => {
     const shop = new Shop();
     const before = [shop.list(), shop.operations()];
