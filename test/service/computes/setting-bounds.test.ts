@@ -148,7 +148,7 @@ describe("the bounds of settings", () => {
     expect(problem({ max_locks_per_transaction: "1024", track_activity_query_size: "64kB" }, 2000)).toBeDefined();
   });
 
-  it("are those of Postgres 17, with their units, but for what no server of a compute could start with", () => {
+  it("the bounds are those of Postgres 17, with their units, but for what no server of a compute could start with", () => {
     const narrower: Readonly<Record<string, string>> = {
       autovacuum_max_workers: "1 to 64",
       maintenance_work_mem: "1024 to 2147483647, in units of kB",

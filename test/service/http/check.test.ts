@@ -13,7 +13,7 @@ it("a field that is missing is called required, with its kind, and a wrong one k
   );
 });
 
-it("of many wrong fields the first ten are named", () => {
+it("the first ten of many wrong fields are named", () => {
   const names = Array.from({ length: 12 }, (_, index) => `f${index}`);
   const many = z.object(Object.fromEntries(names.map((name) => [name, z.number()])));
   expect(() => check(many, {}, "body")).toThrow(
