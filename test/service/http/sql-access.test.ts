@@ -14,6 +14,8 @@ const limits = { depth: 10, width: 10, values: 10, string: 1_000_000, escapes: 1
 /** Answers with the length of a body that has at most a megabyte, if the client logs in as `app`. */
 class Access implements SqlAccess {
   readonly refreshed: Reached[] = [];
+  /** Number of pieces of bodies that have waited for room. */
+  waits = 0;
   refresh = (reached: Reached) => {
     this.refreshed.push(reached);
     return Promise.resolve();
@@ -24,14 +26,23 @@ class Access implements SqlAccess {
     const user = call.headers["neon-connection-string"];
     if (user === "broken") throw new Error("a mistake of ours");
     if (user === "long") return { status: 200, headers: {}, pieces: ["one, ", "two"].map((text) => Buffer.from(text)) };
+    if (user === "large") {
+      call.hold("ep-1").take(1000);
+      return { status: 200, headers: {}, body: "x".repeat(16 * 1024 ** 2) };
+    }
     if (user !== "app") return { status: 400, headers: {}, body: "{}" };
-    const body = await call.body({ holding: call.hold("ep-1"), longest: 1_000_000, limits });
+    const holding = call.hold("ep-1");
+    const room = (amount: number) => {
+      this.waits += 1;
+      return holding.room(amount);
+    };
+    const body = await call.body({ holding: { ...holding, room }, longest: 1_000_000, limits });
     return { status: 200, headers: {}, body: String(body.length) };
   }
 }
 
-function start(bytes: Shares): Promise<ListeningShop> {
-  return ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 }, new Access());
+function start(bytes: Shares, access = new Access()): Promise<ListeningShop> {
+  return ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 }, access);
 }
 
 /** The answer to a body, its status and whether a page of another site may read it. */
@@ -75,15 +86,15 @@ it("nothing of a body is read before its sender has logged in, and one without r
 
 it("a body of which each piece waits for room, also the last one after its end has come, is read whole", async () => {
   const bytes = new Shares(400_000);
-  await using shop = await start(bytes);
+  const access = new Access();
+  await using shop = await start(bytes, access);
   const [most, rest] = [bytes.of("ep-1"), bytes.of("ep-1")];
   expect([most.take(150_000), rest.take(40_000)]).toEqual([true, true]);
   const wire = new Wire(shop);
   wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: app\r\nContent-Length: 60000\r\n\r\n");
-  for (const piece of ["x", "y"]) {
-    wire.send(piece.repeat(30_000));
-    await elapsed(realClock, 100);
-  }
+  wire.send("x".repeat(30_000));
+  await expect.poll(() => access.waits).toBe(1);
+  wire.send("y".repeat(30_000));
   rest.release();
   await expect.poll(() => bytes.all).toBe(180_000);
   await elapsed(realClock, 50);
@@ -97,6 +108,19 @@ it("an answer in pieces arrives whole, with its length", async () => {
   const headers = { "neon-connection-string": "long" };
   const answer = await fetch(new URL("/sql", shop.baseURL), { method: "POST", headers });
   expect([answer.headers.get("content-length"), await answer.text()]).toEqual(["8", "one, two"]);
+});
+
+it("what a request holds is given back when its answer was taken, or its client has left, and not before", async () => {
+  const bytes = new Shares();
+  await using shop = await start(bytes);
+  const wire = new Wire(shop);
+  wire.socket.pause();
+  wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: large\r\n\r\n");
+  await expect.poll(() => bytes.all).toBe(1000);
+  await elapsed(realClock, 50);
+  expect(bytes.all).toBe(1000);
+  wire.socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
 });
 
 it("a client that has sent all of its body keeps nothing waiting that was refused or answered", async () => {
@@ -205,4 +229,16 @@ it("all computes of an owner hold one part of the bytes, and those of another th
   computes.push("ep-gone", "ep-gone-too");
   await fetch(new URL("/sql", shop.baseURL), { method: "POST" });
   expect(await held.promise).toEqual([48, 0, 0, 24, 12, 6]);
+});
+
+it("the connection of a client that is refused before its body is read ends where that comes in tiny pieces", async () => {
+  await using shop = await start(new Shares());
+  // Without the end of the time that the sender has to read its answer.
+  const after = vi.spyOn(shop.core.context.clock, "after").mockImplementation(() => () => {});
+  onTestFinished(() => after.mockRestore());
+  const wire = new Wire(shop);
+  wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 400 /);
+  wire.send("1\r\n \r\n".repeat(100_000));
+  await wire.ended;
 });
