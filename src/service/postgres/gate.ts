@@ -153,13 +153,17 @@ export class Gate {
   }
 
   #leave(session: Session): void {
-    this.#meterBefore(session.endpointId, -1);
+    const { endpointId } = session;
+    this.#meterBefore(endpointId, -1);
     this.#places.get(session)?.release();
-    if (!this.#sessions.close(session, this.#service.context.clock.now())) return;
+    const close = () => this.#sessions.close(session, this.#service.context.clock.now());
+    if (!this.#sessions.isAlone(session)) return void close();
     const note = (context: ServiceContext, at: number) => {
-      const endpoint = context.store.endpoints.byId(session.endpointId);
+      const endpoint = context.store.endpoints.byId(endpointId);
       if (!endpoint) return;
+      // The usage until now is that of a compute with this client.
       meter(context, endpoint, at);
+      close();
       // Clients that a suspension sends away have not been active then.
       if (endpoint.currentState === "active" && endpoint.pendingState !== "idle") {
         endpoint.lastActive = at;
@@ -168,6 +172,7 @@ export class Gate {
       context.store.endpoints.update(endpoint);
     };
     void eventually(this.#service, note, () => this.#closed);
+    close();
   }
 
   async #admission(session: Session, running: Running): Promise<Admission> {

@@ -27,16 +27,20 @@ export class Sessions {
     this.#change(session, 1);
   }
 
-  /** Answers whether it was the last of its compute. */
-  close(session: Session, at: number): boolean {
+  /** True if it is the only one of its compute. */
+  isAlone(session: Session): boolean {
     const here = this.#open.get(session.endpointId);
-    if (!here?.delete(session)) return false;
+    return here?.size === 1 && here.has(session);
+  }
+
+  close(session: Session, at: number): void {
+    const here = this.#open.get(session.endpointId);
+    if (!here?.delete(session)) return;
     if (session.counts) this.#change(session, -1);
     this.#lastLeft.set(session.endpointId, at);
-    if (here.size > 0) return false;
+    if (here.size > 0) return;
     this.#open.delete(session.endpointId);
     this.#lastLeft.delete(session.endpointId);
-    return true;
   }
 
   /** Ends the sessions of roles, or of all: a client that has not said its role yet is to prove what holds then. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
-import { usageOf } from "../../../src/service/computes/meter.ts";
+import { lastDayOf, usageOf } from "../../../src/service/computes/meter.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
 import { Gate } from "../../../src/service/postgres/gate.ts";
@@ -259,6 +259,32 @@ it("the time of clients that all leave at once counts with the size that they ne
   for (const leave of leaves) leave();
   expect(usedMinutes() - before).toBe(20);
 });
+
+it("a compute was active until its last client left, and is to be suspended its inactivity time after that", async () => {
+  shop.active();
+  const [first, last] = await clients(2);
+  shop.time.pass(4 * minute);
+  first?.();
+  const stored = () => shop.core.context.store.endpoints.byId(primary) ?? never();
+  expect(stored().suspendDue).toBeUndefined();
+  shop.time.pass(4 * minute);
+  last?.();
+  expect(stored()).toMatchObject({ lastActive: shop.time.now(), suspendDue: shop.time.now() + 5 * minute });
+});
+
+it.each([false, true])(
+  "the connection of a client that has left shows for the time that it was there; pooled: %s",
+  async (pooled) => {
+    shop.active();
+    const [leave] = await clients(1, { pooled });
+    shop.time.pass(3 * minute);
+    leave?.();
+    shop.time.pass(minute);
+    const { context } = shop.core;
+    const day = lastDayOf(context, context.store.endpoints.byId(primary) ?? never(), shop.time.now());
+    expect(Math.max(...day.map(({ peak }) => peak))).toBe(1);
+  },
+);
 
 it("clients of the pooler and clients that have not logged in need no larger size", async () => {
   shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });

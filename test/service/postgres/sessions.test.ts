@@ -44,13 +44,17 @@ it("a login among ten thousand clients, and each of their ends, looks at none of
   expect([count, sessions.count("ep-a", true), looks.mock.calls.length]).toEqual([10_000, 0, 0]);
 });
 
-it("the last of a compute's clients leaves alone, whatever others have, and no client leaves twice", () => {
+it("the last of a compute's clients is alone there, whatever others have, and no client leaves twice", () => {
   const sessions = new Sessions();
   const [direct, pooled, other] = [session("ep-a", false), session("ep-a", true), session("ep-b", false)];
   for (const one of [direct, pooled, other]) sessions.open(one);
-  expect([sessions.close(direct, 1000), sessions.close(direct, 2000)]).toEqual([false, false]);
+  const alone = () => [direct, pooled, other].map((one) => sessions.isAlone(one));
+  expect(alone()).toEqual([false, false, true]);
+  for (const at of [1000, 2000]) sessions.close(direct, at);
+  expect(alone()).toEqual([false, true, true]);
   expect([sessions.lastLeft("ep-a"), sessions.lastLeft("ep-b"), sessions.any("ep-a")]).toEqual([1000, 0, true]);
-  expect([sessions.close(pooled, 3000), sessions.close(pooled, 3000)]).toEqual([true, false]);
+  for (const at of [3000, 4000]) sessions.close(pooled, at);
+  expect(alone()).toEqual([false, false, true]);
   expect([sessions.lastLeft("ep-a"), sessions.any("ep-a"), sessions.any("ep-b")]).toEqual([0, false, true]);
 });
 
