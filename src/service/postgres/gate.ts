@@ -157,7 +157,7 @@ export class Gate {
     this.#meterBefore(endpointId, -1);
     this.#places.get(session)?.release();
     const close = () => this.#sessions.close(session, this.#service.context.clock.now());
-    if (!this.#sessions.isAlone(session)) return void close();
+    if (!this.#sessions.isAlone(session)) return close();
     const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(endpointId);
       if (!endpoint) return;

@@ -80,7 +80,6 @@ export class OperationRunner {
       const before = this.#crashes.get(endpointId) ?? [];
       const recent = before.filter((crash) => crash > crashedAt - crashWindowMs && crash !== crashedAt);
       this.#crashes.set(endpointId, [...recent, crashedAt]);
-      context.backend.disconnect(endpoint);
       const [operation] = schedule(context, { endpoint, at, pendingState: "active" }, [steps.start]);
       if (operation === undefined || recent.length < mostCrashes) return;
       const often = `the server ended on its own ${recent.length + 1} times within a minute: see its log`;

@@ -157,6 +157,18 @@ describe("a compute with clients", () => {
     expect(state()).toBe("active");
   });
 
+  it("a compute whose server took longer to answer than its inactivity time is asked again before it is suspended", async () => {
+    await clock.advance(4 * minute);
+    said = () => clock.now() - 1000;
+    const answer = Promise.withResolvers<void>();
+    held = answer.promise;
+    await clock.advance(6 * minute);
+    held = Promise.resolve();
+    answer.resolve();
+    await clock.advance(1000);
+    expect(state()).toBe("active");
+  });
+
   it("a compute is not suspended by a watch that has ended, also where its server is being asked then", async () => {
     const answer = Promise.withResolvers<void>();
     held = answer.promise;

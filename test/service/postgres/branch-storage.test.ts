@@ -159,6 +159,29 @@ describe("a branch from a parent's past", () => {
   });
 });
 
+describe("a server that runs for the service alone", () => {
+  const branches = `POST /projects/${project}/branches`;
+  it.each([
+    ["makes a branch from a time", branches, ({ time }: { time: string }) => ({ branch: { parent_timestamp: time } })],
+    ["empties a branch with the schema alone", branches, () => ({ branch: { init_source: "schema-only" } })],
+    ["brings data into order", branches, () => ({ branch: {} })],
+    ["shows the schema of an idle branch", `GET ${branch}/schema?db_name=stock`, () => undefined],
+  ])("the server that %s has ended before that is done, however long its end takes", async (what, line, body) => {
+    const then = await twoRows();
+    if (what.includes("order")) {
+      fakes.machine.complaint = "FATAL:  not now\n";
+      fakes.serverOf().crash();
+      await fakes.until(() => fakes.compute().currentState === "idle");
+    } else await suspend();
+    const before = starts();
+    fakes.machine.stopMs = 400;
+    await fakes.send(line, body(then));
+    await fakes.settled();
+    expect([...fakes.machine.servers.keys()]).toEqual([]);
+    expect([starts() > before, fakes.errors]).toEqual([true, []]);
+  });
+});
+
 describe("a restore", () => {
   it("a restore from a branch's own past replaces its data, and the server serves the new one", async () => {
     const { time } = await twoRows();

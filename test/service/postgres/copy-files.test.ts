@@ -50,23 +50,29 @@ describe("copies of files", () => {
     expect(synced(null)).toEqual(["sync -f /to", "a file of 3 bytes", "a file of 3 bytes"]);
   });
 
-  it("copies are given to the one whom they are to belong to", () => {
-    const given: string[] = [];
-    const chownSync = (file: fs.PathLike, uid: number, gid: number) => {
-      given.push(`${path.basename(String(file))} ${uid}:${gid}`);
-    };
-    copyFiles(
-      {
-        from: path.join(home, "from"),
-        to: path.join(home, "to"),
-        files: ["one", "two"],
-        owner: { uid: 7, gid: 8 },
-        hardLinks: false,
-      },
-      { fs: { ...fs, chownSync }, path, childProcess: { spawnSync: () => ({ status: 0 }) } },
-    );
-    expect(given).toEqual(["one 7:8", "two 7:8"]);
-  });
+  it.each([false, true])(
+    "copies are given to the one whom they are to belong to; where no link can be made: %s",
+    (hardLinks) => {
+      const given: string[] = [];
+      const chownSync = (file: fs.PathLike, uid: number, gid: number) => {
+        given.push(`${path.basename(String(file))} ${uid}:${gid}`);
+      };
+      const linkSync = () => {
+        throw new Error("another file system");
+      };
+      copyFiles(
+        {
+          from: path.join(home, "from"),
+          to: path.join(home, "to"),
+          files: ["one", "two"],
+          owner: { uid: 7, gid: 8 },
+          hardLinks,
+        },
+        { fs: { ...fs, chownSync, linkSync }, path, childProcess: { spawnSync: () => ({ status: 0 }) } },
+      );
+      expect(given).toEqual(["one 7:8", "two 7:8"]);
+    },
+  );
 
   it("copies are links where that is wanted, which need no sync", () => {
     expect(synced(0, true)).toEqual([]);

@@ -71,6 +71,13 @@ it("the content of messages passes both ways, however they are cut into frames",
   expect((await once(client, "close"))[0]).toBe(1000);
 });
 
+it("a client that ends its connection without a word has left: the stream ends too", async () => {
+  const streams: Duplex[] = [];
+  const { socket } = await raw(await listening((stream) => streams.push(stream)));
+  socket.end();
+  await expect.poll(() => streams.map(({ destroyed }) => destroyed)).toEqual([true]);
+});
+
 it("the server's end reaches the client after its last bytes", async () => {
   const port = await listening((stream) => stream.end("the reason"));
   const client = new WebSocket(`ws://127.0.0.1:${port}/v2`);

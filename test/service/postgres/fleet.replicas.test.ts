@@ -81,6 +81,16 @@ describe("a replica", () => {
     expect(connections()).toEqual(["450", "901"]);
   });
 
+  it("a replica on a copied branch has the limits that the copied data was used with", async () => {
+    await fakes.change(`PATCH ${compute}`, {
+      endpoint: { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 },
+    });
+    await start();
+    await suspend();
+    const { computes } = await fakes.branch({}, [{ type: "read_only" }]);
+    expect(computes.map((id) => serverOf(id)?.setting("max_connections"))).toEqual(["901"]);
+  });
+
   it("a replica that waits for its primary to grow is not taken for one that ended on its own", async () => {
     await start();
     const id = await replica();

@@ -265,11 +265,11 @@ it("a compute was active until its last client left, and is to be suspended its 
   const [first, last] = await clients(2);
   shop.time.pass(4 * minute);
   first?.();
-  const stored = () => shop.core.context.store.endpoints.byId(primary) ?? never();
-  expect(stored().suspendDue).toBeUndefined();
+  const found = () => shop.core.context.store.endpoints.byId(primary) ?? never();
+  expect(found().suspendDue).toBeUndefined();
   shop.time.pass(4 * minute);
   last?.();
-  expect(stored()).toMatchObject({ lastActive: shop.time.now(), suspendDue: shop.time.now() + 5 * minute });
+  expect(found()).toMatchObject({ lastActive: shop.time.now(), suspendDue: shop.time.now() + 5 * minute });
 });
 
 it.each([false, true])(
@@ -359,6 +359,18 @@ it("an error that nobody foresaw while a client comes is no refusal", async () =
   await expect(gate.admit(target)).rejects.toBe(mistake);
   spy.mockRestore();
   expect(sessions.any(primary)).toBe(false);
+});
+
+it("a compute that falls asleep and is disabled at once is not woken for a client that waits", async () => {
+  server = undefined;
+  const waiting = gate.admit(target);
+  const { operations } = shop.core.context.store;
+  for (const one of operations.unfinishedOf(project, primary))
+    operations.setStatus(one.seq, "finished", shop.time.now(), undefined);
+  stored({ currentState: "idle", pendingState: undefined });
+  stored({ disabled: true });
+  await expect(waiting).rejects.toThrow(`compute ${primary} is disabled`);
+  expect(operations.unfinishedOf(project, primary)).toEqual([]);
 });
 
 it("a client whose compute could not be started is led to its operations, where these do not say why", async () => {

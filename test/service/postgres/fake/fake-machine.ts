@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import type { Ended, GuardedServer, Processes, ProcessFacts } from "../../../../src/service/postgres/processes.ts";
 import { message } from "../../../../src/service/postgres/proxy/messages.ts";
 import { FakeData } from "./fake-data.ts";
+import { refusal, table, valuesIn } from "./fake-messages.ts";
 import { changeOf, type Rows, rowsOf } from "./fake-sql.ts";
 
 /** A statement as a server receives it. */
@@ -34,6 +35,8 @@ export class FakeMachine implements Processes {
   readonly cancelled: number[] = [];
   /** What the next server says in its log in place of its start. */
   complaint: string | undefined;
+  /** Time that a server takes to stop, in milliseconds. */
+  stopMs = 3;
   /** Ends of programs other than the usual ones, by their command. */
   readonly ends = new Map<string, Ended>();
   answer: (statement: Statement) => Answer | Promise<Answer> = () => undefined;
@@ -125,9 +128,14 @@ export class FakeServer implements GuardedServer {
     return this.#settings[name];
   }
 
+  /** Takes a moment, as a checkpoint does: its data is in order when it has ended, and not before. */
   stop(): void {
-    this.data.end();
-    this.#over("end", 0);
+    this.#leaveSocket();
+    setTimeout(() => {
+      if (!this.#runs) return;
+      this.data.end();
+      this.#over("end", 0);
+    }, this.#machine.stopMs);
   }
 
   /** Ends as a killed process does. */
@@ -135,14 +143,24 @@ export class FakeServer implements GuardedServer {
     this.#over("crash", 9);
   }
 
+  get #runs(): boolean {
+    return this.#machine.servers.get(this.data.directory) === this;
+  }
+
   #over(how: string, status: number): void {
+    if (!this.#runs) return;
     const { directory } = this.data;
-    if (this.#machine.servers.get(directory) !== this) return;
     this.#machine.servers.delete(directory);
     this.#machine.events.push(`${how} ${basename(directory)}`);
     rmSync(join(directory, "postmaster.pid"), { force: true });
+    this.#leaveSocket();
+    this.#end.resolve(status);
+  }
+
+  /** Ends all sessions, and begins none. */
+  #leaveSocket(): void {
     for (const socket of this.#sessions) socket.destroy();
-    this.#listening.close(() => this.#end.resolve(status));
+    this.#listening.close();
   }
 
   #serve(socket: Socket): void {
@@ -245,49 +263,6 @@ class FakeSession {
     if (!this.#socket.writable) return;
     this.#socket.write(Buffer.concat([answer instanceof Error ? refusal(answer) : table(answer), ready]));
   }
-}
-
-function refusal({ message: text }: Error): Buffer {
-  return message("E", `SERROR\0C42601\0M${text}\0\0`);
-}
-
-function table(rows: Rows): Buffer {
-  const described = (rows[0] ?? []).map((_, index) => {
-    const about = Buffer.alloc(18);
-    about.writeUInt32BE(25, 6);
-    return Buffer.concat([Buffer.from(`c${index}\0`), about]);
-  });
-  const lines = rows.map((row) => message("D", counted(row.map(textOf))));
-  return Buffer.concat([message("T", counted(described)), ...lines, message("C", `SELECT ${rows.length}\0`)]);
-}
-
-function counted(parts: readonly Buffer[]): Buffer {
-  const count = Buffer.alloc(2);
-  count.writeUInt16BE(parts.length);
-  return Buffer.concat([count, ...parts]);
-}
-
-function textOf(value: string | null): Buffer {
-  const length = Buffer.alloc(4);
-  if (value === null) return Buffer.from([255, 255, 255, 255]);
-  length.writeUInt32BE(Buffer.byteLength(value));
-  return Buffer.concat([length, Buffer.from(value)]);
-}
-
-/** The values of a Bind message whose portal and statement have no names, and whose formats are given once at most. */
-function valuesIn(body: Buffer): (string | null)[] {
-  let at = 2;
-  at += 2 + 2 * body.readUInt16BE(at);
-  const values: (string | null)[] = [];
-  const count = body.readUInt16BE(at);
-  at += 2;
-  for (let index = 0; index < count; index += 1) {
-    const length = body.readInt32BE(at);
-    at += 4;
-    values.push(length < 0 ? null : body.toString("utf8", at, at + length));
-    at += Math.max(0, length);
-  }
-  return values;
 }
 
 function settingsIn(directory: string): Record<string, string> {
