@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { StringDecoder } from "node:string_decoder";
 import { refusals } from "../refusal.ts";
 import { type JsonLimits, JsonSize } from "./json-size.ts";
 import type { Holding } from "./shares.ts";
@@ -26,7 +25,8 @@ export interface BodyRoom {
 /**
  * Reads a request's body to its end, and keeps it where there is room for it, for which a patient holding waits.
  * Rejects with `Refusal` as soon as it is known to be too long, to hold too much or to have no room: the rest is not
- * kept. Rejects if it is cut off, also where that was before.
+ * kept. Rejects if it is cut off, also where that was before. Bytes that are no UTF-8 are refused: read as text, they
+ * would become others.
  */
 export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
   if (Number(incoming.headers["content-length"]) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
@@ -34,7 +34,7 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
   if (incoming.destroyed) return Promise.reject(new Error("the client has left"));
   return new Promise((resolve, reject) => {
     // Piece by piece: the text of a long body in one go would hold the loop.
-    const decoder = new StringDecoder("utf8");
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const size = limits && new JsonSize(limits);
     let text = "";
     let length = 0;
@@ -45,10 +45,17 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
       text = "";
       reject(reason);
     };
+    const decode = (chunk?: Buffer) => {
+      try {
+        text += decoder.decode(chunk, { stream: chunk !== undefined });
+      } catch {
+        refuse(refusals.invalid("the request body is not UTF-8"));
+      }
+    };
     const keep = (chunk: Buffer) => {
       const excess = size?.push(chunk);
       if (excess !== undefined) refuse(refusals.invalid(`the request body has ${excess}`));
-      else text += decoder.write(chunk);
+      else decode(chunk);
     };
     const waitFor = async (room: Holding, chunk: Buffer) => {
       if (await room.room(chunk.length)) keep(chunk);
@@ -69,7 +76,8 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
     // The end comes although the last chunk waits.
     const end = async () => {
       await waiting;
-      resolve(text + decoder.end());
+      if (!isRefused) decode();
+      resolve(text);
     };
     incoming.on("data", read);
     incoming.once("end", () => void end());

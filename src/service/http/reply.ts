@@ -9,10 +9,15 @@ export const bodyLimits: JsonLimits = { depth: 16, width: 1000, values: 10_000, 
 /** The body of a call as JSON; `undefined` where it has none. It is counted before it is parsed. */
 export function parsedBody({ body }: ServiceCall): unknown {
   if (body === undefined || body.trim() === "") return undefined;
-  if (escapedNull.test(body))
-    throw refusals.invalid("the request body has the character U+0000, which Postgres cannot keep");
   const excess = new JsonSize(bodyLimits).push(Buffer.from(body));
   if (excess !== undefined) throw refusals.invalid(`the request body has ${excess}`);
+  const value = valueOf(body);
+  if (body.includes("\\u") && unkept.test(JSON.stringify(value)))
+    throw refusals.invalid("the request body has the character U+0000 or half of a pair, which Postgres cannot keep");
+  return value;
+}
+
+function valueOf(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
@@ -20,8 +25,8 @@ export function parsedBody({ body }: ServiceCall): unknown {
   }
 }
 
-/** U+0000 in a JSON text is always escaped; a backslash that is itself escaped starts no escape. */
-const escapedNull = /(?<!\\)(?:\\\\)*\\u0000/;
+/** U+0000 and half of a pair, which JSON.stringify always escapes; an escaped backslash starts no escape. */
+const unkept = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 /** The client's own id of the request, if it sent one; the answer carries it. */
 export function requestIdOf({ headers }: ServiceCall): string | undefined {

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { EndpointAnswer } from "../../../src/api/endpoint.ts";
 import { ErrorBody } from "../../../src/api/error.ts";
 import { keys, preview, primary, project, Shop } from "../support/shop.ts";
 
@@ -41,6 +42,9 @@ describe("a refusal", () => {
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","size":3}}', 'Unrecognized key: "size"'],
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","settings":{}}}', "settings must not be nil"],
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":"a\\u0000b"}}', "U+0000"],
+    ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":"\\uD83D!"}}', "half of a pair"],
+    ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":"\\udE00\\ud83d"}}', "half of a pair"],
+    ['{"\\ud800":{}}', "half of a pair"],
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":" \\t "}}', "not only white space"],
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","region_id":"aws-eu-central-1"}}', "aws-us-east-2"],
   ])("the refusal of the body %s says: %s", (body, message) => {
@@ -49,6 +53,16 @@ describe("a refusal", () => {
     expect(answer.status).toBe(400);
     expect(answer.body["message"]).toContain(message);
     expect(shop.list()).toHaveLength(1);
+  });
+
+  it.each([
+    ["\\ud83d\\ude00", "\u{1f600}"],
+    ["\\\\ud83d \\\\u0000", "\\ud83d \\u0000"],
+    ["\\u005cud83d", "\\ud83d"],
+  ])("the name %s of a body is kept as what it says", (written, name) => {
+    const body = `{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":"${written}"}}`;
+    const { endpoint } = EndpointAnswer.parse(new Shop().ana(`POST /projects/${project}/endpoints`, body).body);
+    expect(endpoint.name).toBe(name);
   });
 
   it("carries the request id that the client gave", () => {

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, test } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
@@ -152,4 +152,31 @@ it("a connection whose body comes in thousands of tiny pieces is ended, whether 
   few.send(`${post(chunked)}${tiny.repeat(9000)}0\r\n\r\n`);
   expect(await few.answer()).toMatch(/^HTTP\/1\.1 400 /);
   few.socket.destroy();
+});
+
+test.each([
+  ["of Latin-1", [0xe9]],
+  ["in more bytes than it takes", [0xc0, 0xaf]],
+  ["of five bytes", [0xf8, 0x88, 0x80, 0x80, 0x80]],
+  ["that is half of a pair", [0xed, 0xa0, 0x80]],
+  ["without its first byte", [0x80]],
+  ["without its last byte", [0xe3, 0x81]],
+])("a body with a character %s is refused, as it would become another text", async (_kind, bytes) => {
+  await using shop = await ListeningShop.start();
+  const named = async (name: readonly number[]) => {
+    const body = Buffer.concat([Buffer.from('{"project":{"name":"'), Buffer.from(name), Buffer.from('"}}')]);
+    const headers = { authorization: `Bearer ${keys.ana}` };
+    const answer = await fetch(`${shop.baseURL}/projects`, { method: "POST", headers, body });
+    return `${answer.status} ${await answer.text()}`;
+  };
+  expect(await named(bytes)).toMatch(/^400 .*the request body is not UTF-8/);
+  expect(await named([...Buffer.from("\u3042")])).toMatch(/^201 .*"name":"\u3042"/);
+});
+
+it("a body that ends within a character is refused", async () => {
+  await using shop = await ListeningShop.start();
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  const body = Buffer.from([0x22, 0xe3, 0x81]);
+  const answer = await fetch(`${shop.baseURL}/projects`, { method: "POST", headers, body });
+  expect(`${answer.status} ${await answer.text()}`).toMatch(/^400 .*the request body is not UTF-8/);
 });

@@ -121,3 +121,18 @@ it("the first statement that is none ends the reading of a batch, and too many a
     "a batch has at most 10000 statements",
   );
 });
+
+test.each([
+  ["a statement with U+0000", '{"query":"SELECT 1\\u0000; SELECT 2"}'],
+  ["a statement with half of a pair", '{"query":"SELECT \'\\ud83d\'"}'],
+  ["a parameter with half of a pair", '{"query":"SELECT $1","params":["\\ude00"]}'],
+  ["a parameter with half of a pair within an array", '{"query":"SELECT $1","params":[["\\ude00"]]}'],
+  ["a batch one of whose statements has U+0000", '{"queries":[{"query":"SELECT 1"},{"query":"\\u0000"}]}'],
+])("%s is refused, as it would become another text on its way", (_what, body) => {
+  expect(() => readSqlStatements(body)).toThrow(/U\+0000 or half of a pair/);
+});
+
+it("a statement and a parameter keep characters beyond the first plane", () => {
+  const { statements } = readSqlStatements('{"query":"SELECT \'\\ud83d\\ude00\'","params":["\\ud83d\\ude00", null]}');
+  expect(statements).toEqual([{ sql: "SELECT '\u{1f600}'", values: ["\u{1f600}", null] }]);
+});

@@ -99,9 +99,16 @@ export function readSqlStatements(body: string): SqlStatements {
     const parsed = Statement.safeParse(each);
     if (!parsed.success) throw invalid("the body must be {query, params} or {queries: [{query, params}, …]}");
     const { query, params } = parsed.data;
-    statements.push({ sql: query, values: params.map(parameterText) });
+    const values = params.map(parameterText);
+    if (![query, ...values].every(isKept)) throw new Rejection("22021", "a text has U+0000 or half of a pair");
+    statements.push({ sql: query, values });
   }
   return { statements, batch };
+}
+
+/** False for a text that Postgres cannot keep: it would become another one on its way. */
+function isKept(text: string | null): boolean {
+  return text === null || (text.isWellFormed() && !text.includes("\0"));
 }
 
 function beginOf(headers: Readonly<Record<string, string>>): string {
