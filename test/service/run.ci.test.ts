@@ -5,6 +5,7 @@ import { z } from "zod";
 import { BranchAnswer, BranchesAnswer } from "../../src/api/branch.ts";
 import { EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { OperationsAnswer } from "../../src/api/operation.ts";
+import { Store } from "../../src/service/store/store.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { Running } from "./support/running.ts";
 import { Shop } from "./support/shop.ts";
@@ -110,6 +111,15 @@ describe("--test-controls", () => {
     expect((await call("GET", "/projects/shop/operations")).body).toMatchObject({ operations: [] });
   });
 
+  it("a reset forgets the requests that count against the rate limits", async () => {
+    const call = await started("--test-controls");
+    const statuses = async (count: number) =>
+      (await Promise.all(Array.from({ length: count }, () => call("GET", "/auth")))).map(({ status }) => status);
+    expect((await statuses(41)).filter((status) => status === 429)).toHaveLength(1);
+    expect((await call("POST", "/_reset")).status).toBe(204);
+    expect(new Set(await statuses(40))).toEqual(new Set([200]));
+  });
+
   it("without a seed it goes back to the first account, whose key goes on", async () => {
     running = new Running("--port", "0", "--test-controls");
     const baseURL = await running.listening();
@@ -167,6 +177,19 @@ describe("--test-controls", () => {
     expect((await call("GET", `/projects/shop/branches/${branch.id}`)).body).toMatchObject({
       branch: { recovery: { deletion_method: "ttl" } },
     });
+  });
+
+  it("what comes due after an advance comes as much sooner, also while nobody calls", async () => {
+    const data = join(directory.path, "service.sqlite");
+    const call = await started("--test-controls", "--data", data);
+    await call("POST", "/projects/shop/endpoints/ep-main/start");
+    await call("POST", "/_clock/advance", { seconds: 2 });
+    await call("POST", "/_clock/advance", { seconds: 290 });
+    await running?.clock.advance(20_000);
+    await running?.stop();
+    const store = Store.open(data);
+    expect(store.endpoints.byId("ep-main")?.currentState).toBe("idle");
+    store.close();
   });
 
   it("does not exist without the flag", async () => {

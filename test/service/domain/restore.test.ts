@@ -67,7 +67,8 @@ it("a branch gets the data of a time that is named", () => {
 });
 
 it("a branch is rewound from the one that keeps what it was, which has its parent and its data", () => {
-  const child = changed(`POST ${base}`, { branch: { parent_id: preview } }).branch.id;
+  const expires_at = new Date(shop.time.now() + 86_400_000).toISOString();
+  const child = changed(`POST ${base}`, { branch: { parent_id: preview, expires_at } }).branch.id;
   asked = [];
   const time = minuteAgo();
   const { branch, operations } = restored(child, {
@@ -84,6 +85,7 @@ it("a branch is rewound from the one that keeps what it was, which has its paren
     name: "before",
     parent_id: preview,
   });
+  expect(shop.ana(`GET ${base}/${kept}`).body["branch"]).not.toHaveProperty("expires_at");
   // Its creation is an operation of the answer.
   expect(operations).toMatchObject([{ action: "create_branch", branch_id: kept }]);
 });

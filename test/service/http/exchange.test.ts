@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { answerWith } from "../../../src/service/http/exchange.ts";
 import { Fault } from "../../../src/service/http/faults.ts";
+import { keys, project, Shop } from "../support/shop.ts";
 
 const asked = { headers: { "retry-after": "7" } };
 const page = expect.stringContaining("upstream timed out");
@@ -89,4 +90,18 @@ it("operations fail too where the answer has to be waited for, and a refusal say
     () => {},
   );
   expect("reply" in busy && Object.keys(busy.reply.headers)).not.toContain("retry-after");
+});
+
+it("an operation that has ended before is not made to fail by an answer that lists it", () => {
+  const shop = new Shop({ faults: true });
+  shop.active();
+  shop.core.setFaults([Fault.parse({ kind: "fail-operations" })]);
+  const exchange = shop.core.exchange({
+    method: "GET",
+    path: `/api/v2/projects/${project}/operations`,
+    headers: { authorization: `Bearer ${keys.ana}` },
+  });
+  expect("reply" in exchange && exchange.reply.body).toContain('"status":"finished"');
+  const [operation] = shop.operations();
+  expect(shop.core.context.store.operations.get(project, operation?.id ?? "")?.error).toBeUndefined();
 });

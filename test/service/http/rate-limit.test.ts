@@ -29,6 +29,7 @@ it("a request that would be refused is known before, and asking counts nothing",
   limiter.admit(ana, projects, 0);
   expect(limiter.refuses(ana, projects, 0)).toBe(true);
   expect(limiter.refuses(ana, { method: "GET", path: "/auth" }, 0)).toBe(false);
+  expect(limiter.refuses(ana, { method: "POST", path: "/projects" }, 0)).toBe(false);
   expect(limiter.refuses({ limitedAs: "acc-bob" }, projects, 0)).toBe(false);
   expect(limiter.refuses(ana, projects, 1000)).toBe(false);
   const key = { limitedAs: "org-shop", projectKey: 1 };

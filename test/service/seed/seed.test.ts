@@ -167,6 +167,17 @@ describe("a seed", () => {
   });
 });
 
+it("a key that a later seed adds to an account or an organization works, beside those that were there", () => {
+  const service = planted();
+  service.applySeed({
+    ...full,
+    accounts: full.accounts.map((one) => ({ ...one, apiKeys: [{ name: "late", key: `late-${one.id}` }] })),
+    organizations: full.organizations.map((one) => ({ ...one, apiKeys: [{ name: "late", key: `late-${one.id}` }] })),
+  });
+  const accounts = ["late-acc-a", "late-org-a", "a-key", "org-key"].map((key) => service.send(key, "GET /auth").body);
+  expect(accounts.map((body) => body["account_id"])).toEqual(["acc-a", "org-a", "acc-a", "org-a"]);
+});
+
 const account = { id: "acc-a", email: "a@example.com", plan: "scale" as const };
 const branches = [{ id: "br-a", default: true }];
 const project = { id: "pro-a", owner: "acc-a", branches };
