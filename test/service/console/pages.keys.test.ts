@@ -269,3 +269,11 @@ describe("the page of keys", () => {
     expect(answers(secret, "GET /projects/shop-two")).toBe(200);
   });
 });
+
+it("the page of keys shows from where a key was used last, also where that was just after a use from elsewhere", () => {
+  for (const remote of ["192.0.2.7", "192.0.2.8"]) {
+    shop.core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization: `Bearer ${keys.ana}` }, remote });
+  }
+  const { html } = ana.get("/app/keys");
+  expect([html.includes("from 192.0.2.8"), html.includes("192.0.2.7")]).toEqual([true, false]);
+});
