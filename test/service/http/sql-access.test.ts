@@ -154,7 +154,9 @@ it("a page may send with SQL what the vendor's driver sends: one method and its 
     return (await fetch(new URL("/sql", shop.baseURL), { method: "OPTIONS", headers })).headers;
   };
   const given = await asked("POST");
+  expect(given.get("access-control-allow-origin")).toBe("*");
   expect(given.get("access-control-allow-methods")).toBe("POST");
+  expect(given.get("access-control-max-age")).toBe("86400");
   expect(given.get("access-control-allow-credentials")).toBeNull();
   expect(given.get("access-control-allow-headers")?.split(", ").toSorted()).toEqual([
     "Authorization",
