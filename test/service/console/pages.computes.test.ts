@@ -219,3 +219,11 @@ it("a compute changed in place can be seen and changed with --strict-spec too", 
   visitor.post(page, { ...shown, max: "2", suspend: "-1" });
   expect(strict.core.context.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
 });
+
+it("the use of a compute that runs since the week before counts from Monday on, in lists of computes and of a branch", () => {
+  shop.connect(primary, 604_800);
+  shop.time.pass(Date.UTC(2026, 0, 5, 1) - shop.time.now());
+  const later = new Visitor(shop.core).signIn("acc-ana");
+  expect(rowsIn(later.get("/app/computes"))[0]).toContain("1 CU hour");
+  expect(textOf(later.get(page))).toContain("1 CU hour this week");
+});

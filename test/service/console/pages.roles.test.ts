@@ -132,3 +132,28 @@ it("the lists of roles and databases have pages of their own, filters and orders
   expect(names(`${page}?sort=name&search=R1`).roles.slice(0, 3)).toEqual(["r1", "r10", "r11"]);
   expect(names(`${page}?search=neondb_owner`)).toEqual({ databases: ["neondb"], roles: ["neondb_owner"] });
 });
+
+it("databases are turned over by their own page number, and roles stay on theirs", () => {
+  shop.core.change(({ catalog }, at) => {
+    for (let made = 1; made <= 55; made += 1) {
+      catalog.createRole(main, { name: `r${made}`, login: false }, at);
+      catalog.createDatabase(main, { name: `d${made}`, ownerName: `r${made}` }, at);
+    }
+  });
+  const counts = (query: string) => {
+    const { databases, roles } = names(`${page}${query}`);
+    return [databases.length, databases[0], roles.length, roles[0]];
+  };
+  expect(counts("")).toEqual([50, "neondb", 50, "neondb_owner"]);
+  expect(counts("?page-databases=2")).toEqual([6, "d50", 50, "neondb_owner"]);
+  expect(counts("?page=2")).toEqual([50, "neondb", 6, "r50"]);
+});
+
+it("a refused name stays in the form that it was written in, and does not appear in the other one", () => {
+  const nameIn = ({ html }: { html: string }) =>
+    /aria-label="New role">.*?name="name"[^>]*value="([^"]*)"/s.exec(html)?.[1];
+  const role = ana.post(page, { name: "pg_app", login: "true" });
+  expect([role.status, nameIn(role)]).toEqual([400, "pg_app"]);
+  const database = ana.post(`${branch}/databases`, { name: "postgres", owner: "neondb_owner" });
+  expect([database.status, nameIn(database)]).toEqual([400, ""]);
+});

@@ -59,7 +59,7 @@ function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): H
 `;
 }
 
-function ownerName({ context, account }: Visit, { kind, id }: Owner): string {
-  if (kind === "organization") return context.store.accounts.organization(id)?.name ?? id;
-  return id === account.id ? "You" : id;
+/** Projects of other accounts are not listed. */
+function ownerName({ context }: Visit, { kind, id }: Owner): string {
+  return kind === "account" ? "You" : (context.store.accounts.organization(id)?.name ?? id);
 }
