@@ -1,7 +1,10 @@
+import { messageOf } from "../error-message.ts";
 import { Attempts } from "./attempts.ts";
 import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
 import { superuser } from "./config.ts";
 import { putDatabases } from "./database-sync.ts";
+import { endAll } from "./end-sessions.ts";
+import { LoginHeld } from "./failure.ts";
 import { type Connected, insideDatabase } from "./inside-database.ts";
 import { guardOutputPlugins } from "./output-plugins.ts";
 import { rollBackChangesOfRoles, rollBackPrepared } from "./prepared.ts";
@@ -73,7 +76,7 @@ async function putLogins(
   plan: SyncPlan,
   existing: ReadonlySet<string>,
   attempts: Attempts,
-): Promise<BranchCatalog["roles"]> {
+): Promise<CatalogRole[]> {
   const kept = new Set(plan.wanted.roles.map(({ name }) => name));
   const gone = plan.applied.roles.filter(({ name }) => !kept.has(name) && existing.has(name));
   for (const { name } of gone)
@@ -82,33 +85,41 @@ async function putLogins(
     );
   for (const role of plan.wanted.roles)
     if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
-  const isReset = plan.wanted.roles.some((role) => {
-    const { passwordSource = notBrought } = plan.applied.roles.find(({ name }) => name === role.name) ?? {};
-    return ![notBrought, role.passwordSource].includes(passwordSource);
+  const anyReset = plan.wanted.roles.some((role) => {
+    const before = plan.applied.roles.find(({ name }) => name === role.name);
+    return before && isReset(before, role);
   });
-  if (!isReset && gone.length === 0) return gone;
-  const names = isReset ? undefined : gone.map(({ name }) => name);
+  if (!anyReset && gone.length === 0) return gone;
+  const names = anyReset ? undefined : gone.map(({ name }) => name);
   return (await attempts.make(() => plan.logOut(client, names))) ? gone : [];
 }
+
+function isReset(before: CatalogRole, { passwordSource }: CatalogRole): boolean {
+  return ![notBrought, passwordSource].includes(before.passwordSource);
+}
+
+type CatalogRole = BranchCatalog["roles"][number];
 
 /**
  * Makes or changes a role. A role may change its own password, and one that does so in a transaction without an end
  * would keep the password that was stolen: a session that stands in the way is ended, and a prepared transaction rolled
- * back.
+ * back. Rejects with `LoginHeld` where a session computes without a pause, or many change their passwords all the time.
  */
 async function changeRole({ client, connect }: Connected, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch {
-    await client.query(endChangesOfRoles);
+    await endAll(client, changesRole);
     await rollBackChangesOfRoles({ client, connect });
-    await client.query(statement);
+    await client.query(statement).catch((error: unknown) => {
+      throw new LoginHeld(messageOf(error), { cause: error });
+    });
   }
 }
 
-/** Ends the sessions that have changed a role in a transaction that is still open. */
-const endChangesOfRoles = `SELECT pg_terminate_backend(pid, 5000) FROM pg_locks
-  WHERE relation = 'pg_authid'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()`;
+/** A session that has changed a role in a transaction which is still open. */
+const changesRole = `pid IN (SELECT pid FROM pg_locks
+  WHERE relation = 'pg_authid'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid())`;
 
 async function namesIn(client: Session): Promise<{ roles: Set<string>; databases: Set<string> }> {
   const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
@@ -128,7 +139,7 @@ async function putRights(connected: Connected, name: string, version: number, ex
 
 async function putPassword(
   client: Session,
-  role: BranchCatalog["roles"][number],
+  role: CatalogRole,
   exists: boolean,
   { applied, passwordOf, connect }: SyncPlan,
 ): Promise<void> {
@@ -137,6 +148,11 @@ async function putPassword(
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
   const verifier = await scramVerifier(passwordOf(role.passwordSource));
   const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
+  if (before && isReset(before, role)) {
+    // A session that is open would change it again at once.
+    await changeRole({ client, connect }, `ALTER ROLE ${name} NOLOGIN`);
+    await endAll(client, `usename =${literal(role.name)}`);
+  }
   await changeRole({ client, connect }, `ALTER ROLE ${name} ${login}`);
 }
 

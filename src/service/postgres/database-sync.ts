@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Attempts } from "./attempts.ts";
 import { type BranchCatalog, unknownId } from "./branch-catalog.ts";
+import { endAll } from "./end-sessions.ts";
 import { privilegedRole, type Session } from "./privileged-role.ts";
 import { identifier, literal } from "./quoting.ts";
 
@@ -71,7 +72,7 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
     via: between(index),
     to: identifier(to),
   }));
-  for (const { from } of renames) await disconnectAll(client, from);
+  for (const { from } of renames) await endAll(client, `datname =${literal(from)}`);
   await client.query(
     [
       ...steps.map(({ from, via }) => `ALTER DATABASE ${from} RENAME TO ${via}`),
@@ -90,7 +91,7 @@ async function dropDatabase(client: Session, name: string): Promise<void> {
   try {
     await client.query(statement);
   } catch {
-    await client.query(endStalled);
+    await endAll(client, "wait_event = 'ClientWrite'");
     await client.query(statement);
   } finally {
     await client.query("SET statement_timeout = 0");
@@ -98,12 +99,3 @@ async function dropDatabase(client: Session, name: string): Promise<void> {
 }
 
 const dropLimit = "10s";
-
-/** Ends the sessions that wait for their clients to read. */
-const endStalled = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'";
-
-async function disconnectAll(client: Session, database: string): Promise<void> {
-  await client.query(
-    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(database)} AND pid <> pg_backend_pid()`,
-  );
-}

@@ -8,6 +8,11 @@ export class ServerFailed extends Error {
   override name = "ServerFailed";
 }
 
+/** Clients of a server keep the login or the password of a role from being changed: it has to start again. */
+export class LoginHeld extends ServerFailed {
+  override name = "LoginHeld";
+}
+
 export function isFullDisk(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOSPC";
 }

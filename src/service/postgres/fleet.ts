@@ -6,7 +6,7 @@ import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage } from "./branch-storage.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
-import { ServerFailed } from "./failure.ts";
+import { LoginHeld, ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { Logouts } from "./logouts.ts";
@@ -84,18 +84,22 @@ export class Fleet {
     if (!before) return;
     if (before.endpoint.branchId !== endpoint.branchId) return this.stop(endpoint.id);
     await this.#turns.take(endpoint.branchId, async () => {
+      // A server that starts has no client that could hold a login up.
+      const restart = async (error: unknown) => {
+        if (!(error instanceof LoginHeld)) throw error;
+        await this.#startPrimary(endpoint, await this.#editionOf(endpoint));
+        if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
+      };
       const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
       const { processes, home } = this.#ports;
       await writeConfig(before.data, config, { processes, user: home.user });
       Object.assign(before, { endpoint, config });
-      const client = await this.#ports.sessions.open(config, "postgres");
-      try {
+      const connect = (database: string) => this.#ports.sessions.open(config, database);
+      {
+        using client = await connect("postgres");
         await client.query("SELECT pg_reload_conf()");
-      } finally {
-        client.close();
       }
-      if (endpoint.type === "read_write")
-        await this.#catalogs.sync(servedBy(before), (database) => this.#ports.sessions.open(config, database));
+      if (endpoint.type === "read_write") await this.#catalogs.sync(servedBy(before), connect).catch(restart);
     });
   }
 

@@ -1,5 +1,6 @@
 import { elapsed, type ServiceClock } from "../clock.ts";
 import { superuser } from "./config.ts";
+import { endAll } from "./end-sessions.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Running } from "./fleet-ports.ts";
 import type { Session } from "./privileged-role.ts";
@@ -64,10 +65,7 @@ function behind(position: string): string {
   return `SELECT 1 WHERE coalesce(pg_last_wal_replay_lsn(), '0/0') < ${literal(position)}::pg_lsn`;
 }
 
-/** All at once, and then their ends are waited for. */
 async function endSessions(server: Session, roles: readonly string[] | undefined): Promise<void> {
   const those = roles ? `IN (${roles.map(literal).join(", ")})` : `<> ${literal(superuser)}`;
-  const all = `FROM pg_stat_activity WHERE usename ${those} AND backend_type IN ('client backend', 'walsender')`;
-  await server.query(`SELECT pg_terminate_backend(pid) ${all}`);
-  await server.query(`SELECT pg_terminate_backend(pid, 5000) ${all}`);
+  await endAll(server, `usename ${those} AND backend_type IN ('client backend', 'walsender')`);
 }

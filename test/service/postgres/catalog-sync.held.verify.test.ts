@@ -1,10 +1,12 @@
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { streamOf } from "./node-postgres.ts";
 import { main, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
 const databases = `/projects/${project}/branches/${main}/databases`;
+const roles = `/projects/${project}/branches/${main}/roles`;
+const refused = /password authentication failed/;
 let uri: string;
 beforeAll(async () => {
   uri = await rig.uri();
@@ -23,4 +25,39 @@ it("a client that reads nothing of a long result keeps no database that the API 
   expect(deleted).toMatchObject({ status: "finished" });
   expect(await rig.query(uri, "SELECT FROM pg_database WHERE datname = 'gone'")).toEqual([]);
   streamOf(client).destroy();
+});
+
+/** A computation of hours, which asks nowhere whether it is to end. */
+const endless = `SELECT one ?# other FROM (SELECT
+  ('[' || string_agg('(' || i || ',0)', ',') || ']')::path AS one,
+  ('[(-5,-5),(-5,1),' || string_agg('(' || i || ',1)', ',') || ']')::path AS other FROM generate_series(1, 300000) i) p`;
+
+describe("a role whose password is stolen", () => {
+  const reset = async (role: string) => {
+    const [done] = await rig.change("POST", `${roles}/${role}/reset_password`);
+    expect(done).toMatchObject({ status: "finished" });
+    expect(await rig.query(await rig.uri({ role }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  };
+
+  it("a role has the password to which the API resets it, though its session computes without a pause", async () => {
+    const before = await rig.newRole("busy");
+    const held = await rig.client(before);
+    await held.query("BEGIN");
+    await held.query("ALTER ROLE CURRENT_USER PASSWORD 'stolen'");
+    held.query(endless).catch(() => {});
+    const computes = "SELECT FROM pg_stat_activity WHERE usename = 'busy' AND query ~ '[?]#'";
+    await expect.poll(() => rig.query(uri, computes)).toHaveLength(1);
+    await reset("busy");
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
+  });
+
+  it("a role has the password to which the API resets it, though its session changes it all the time", async () => {
+    const before = await rig.newRole("restless");
+    const held = await rig.client(before);
+    held.query("DO $$ BEGIN LOOP ALTER ROLE CURRENT_USER PASSWORD 'stolen'; COMMIT; END LOOP; END $$").catch(() => {});
+    const stolen = before.replace(/:npg_[^@]*@/, ":stolen@");
+    await expect.poll(() => rig.query(stolen, "SELECT 1 AS one").catch(String)).toEqual([{ one: 1 }]);
+    await reset("restless");
+    await expect(rig.query(stolen, "SELECT 1")).rejects.toThrow(refused);
+  });
 });

@@ -123,9 +123,15 @@ describe("a catalogue that changes", () => {
   const group = { name: "group", login: false, passwordSource: "first" };
   const database = (id: number, name: string) => ({ id, name, ownerName: "app" });
 
+  const endOf = (condition: string) => {
+    const those = `FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${condition}`;
+    return [`SELECT pg_terminate_backend(pid) ${those}`, expect.stringMatching(/pg_terminate_backend/)];
+  };
+  const reset = ['ALTER ROLE "app" NOLOGIN', ...endOf("usename = E'app'"), 'ALTER ROLE "app" LOGIN PASSWORD VERIFIER'];
+
   it.each([
     ["as it is", app, app, []],
-    ["has another password", app, { ...app, passwordSource: "second" }, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
+    ["has another password", app, { ...app, passwordSource: "second" }, reset],
     ["may log in no more", app, { ...app, login: false }, ['ALTER ROLE "app" NOLOGIN']],
     ["may log in now", { ...app, login: false }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
     ["may still not log in", group, group, []],
@@ -249,8 +255,7 @@ describe("a catalogue that changes", () => {
     ).toEqual(['DROP DATABASE "old" WITH (FORCE)', 'ALTER DATABASE "stock" OWNER TO "app"']);
   });
 
-  const disconnect = (name: string) =>
-    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(name)} AND pid <> pg_backend_pid()`;
+  const disconnect = (name: string) => endOf(`datname =${literal(name)}`);
   const rename = (from: string, to: string) => `ALTER DATABASE "${from}" RENAME TO "${to}"`;
   const given = (name: string) => `ALTER DATABASE "${name}" OWNER TO "app"`;
 
@@ -259,15 +264,15 @@ describe("a catalogue that changes", () => {
       "a new name",
       { one: "two" },
       ["one"],
-      [disconnect("one"), `${rename("one", "between 0")}; ${rename("between 0", "two")}`, given("two")],
+      [...disconnect("one"), `${rename("one", "between 0")}; ${rename("between 0", "two")}`, given("two")],
     ],
     [
       "each other's name",
       { one: "two", two: "one" },
       ["one", "two"],
       [
-        disconnect("one"),
-        disconnect("two"),
+        ...disconnect("one"),
+        ...disconnect("two"),
         [
           rename("one", "between 0"),
           rename("two", "between 1"),
