@@ -141,6 +141,24 @@ it("a compute that moves to another branch leaves its server, and comes up on th
   expect(fakes.serverOf(other.id).data.content.rows).toEqual([]);
 });
 
+it("a compute that comes up on another branch ends its server there only when the schema on it has been read", async () => {
+  await start();
+  const [to, source] = [await fakes.branch({}), await fakes.branch({})];
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql.startsWith("BEGIN ISOLATION") ? held.promise : undefined);
+  const read = fakes.send(`GET ${branch}/schema?db_name=stock`);
+  await fakes.until(() => fakes.machine.asked("stock").at(-1)?.startsWith("BEGIN ISOLATION") === true);
+  const { branchData } = fakes.store;
+  fakes.core.change(() => branchData.setSource({ branchId: to.id, sourceId: source.id }));
+  const moved = await fakes.send(`PATCH ${compute}`, { endpoint: { branch_id: to.id } });
+  await fakes.until(() => branchData.sourceOf(to.id) === undefined);
+  await fakes.clock.looks();
+  held.resolve(undefined);
+  expect([moved.status, (await read).status]).toEqual([200, 200]);
+  await fakes.settled();
+  expect(fakes.machine.events).toContain(`start ${fakes.directoryOf(to.id).split("/").at(-1)}`);
+});
+
 it("a server that ends on its own starts again with its data, and none that was stopped does", async () => {
   await start();
   const id = await replica();

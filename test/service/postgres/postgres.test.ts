@@ -20,11 +20,11 @@ beforeEach(() => {
 afterEach(() => fakes[Symbol.asyncDispose]());
 
 /** A client of the main compute that has sent its first message. */
-async function client(role = "app"): Promise<Socket> {
+async function client(role = "app", { pooled = false } = {}): Promise<Socket> {
   const { host, port } = fakes.postgres.backend.address;
   const socket = connect(port, host).on("error", () => {});
   onTestFinished(() => void socket.destroy());
-  const parameters = { user: role, database: "stock", options: `endpoint=${primary}` };
+  const parameters = { user: role, database: "stock", options: `endpoint=${primary}${pooled ? "-pooler" : ""}` };
   socket.write(startupPacket(0x30000, new Map(Object.entries(parameters))));
   await new Promise<void>((resolve) => socket.once("connect", resolve));
   return socket;
@@ -77,10 +77,10 @@ describe("clients", () => {
     const one = await client();
     await loggedIn(one);
     const ended = new Promise<void>((resolve) => one.resume().once("close", resolve));
-    fakes.clock.advance(299 * second);
+    fakes.clock.advance(200 * second);
     await fakes.clock.looks();
     expect([fakes.compute().currentState, fakes.compute().pendingState]).toEqual(["active", undefined]);
-    fakes.clock.advance(2 * second);
+    fakes.clock.advance(101 * second);
     await fakes.until(() => fakes.compute().currentState === "idle");
     await ended;
     expect(fakes.machine.servers.size).toBe(0);
@@ -146,15 +146,45 @@ describe("a service that cannot begin", () => {
 });
 
 describe("pooled hosts", () => {
-  const warnings = async (version: string) => {
+  /** Begins the service beside a PgBouncer; answers its directory. */
+  const beside = async (version: string) => {
     const { path, remove } = temporaryDirectory("pgbouncer");
     onTestFinished(remove);
     writeFileSync(join(path, "pgbouncer"), "", { mode: 0o755 });
     fakes = new ServiceOnFakes({ env: { PATH: path } });
     fakes.machine.ends.set("pgbouncer", { status: 0, output: `PgBouncer ${version}` });
     await fakes.start(seed);
+    return path;
+  };
+  const warnings = async (version: string) => {
+    const path = await beside(version);
     return fakes.lines.map((line) => line.replace(path, ""));
   };
+
+  it("clients of a pooled host reach their server through one pooler, which ends with that server", async () => {
+    await beside("1.21.0");
+    const clients = [await client("app", { pooled: true }), await client("app", { pooled: true })];
+    expect(await Promise.all(clients.map((one) => loggedIn(one)))).toEqual([expect.any(String), expect.any(String)]);
+    const { backend } = fakes.core.context;
+    const counts = () => [backend.connections(fakes.compute(), true), backend.connections(fakes.compute(), false)];
+    expect([fakes.machine.poolers.size, counts()]).toEqual([1, [2, 0]]);
+    await fakes.change(`POST ${compute}/suspend`);
+    await expect.poll(() => [fakes.machine.poolers.size, counts()]).toEqual([0, [0, 0]]);
+  });
+
+  it("a client of a direct host has no pooler before its server", async () => {
+    await beside("1.21.0");
+    await loggedIn(await client());
+    expect(fakes.machine.poolers.size).toBe(0);
+  });
+
+  it("a service that ends waits for its poolers too, however long their ends take", async () => {
+    await beside("1.21.0");
+    await loggedIn(await client("app", { pooled: true }));
+    fakes.machine.stopMs = 400;
+    await fakes.stop();
+    expect(fakes.machine.poolers.size).toBe(0);
+  });
 
   it("the operator of the service reads what the machine's PgBouncer lacks, and that there is none", async () => {
     expect(await warnings("1.21.0")).toEqual([]);
@@ -178,10 +208,10 @@ describe("the history of a branch", () => {
     for (let times = 1; times <= 2; times += 1) {
       fakes.write(`row ${times}`);
       data.switchLog();
-      fakes.clock.advance(4 * second);
+      fakes.clock.advance(2 * second);
       await fakes.clock.looks();
       expect(await kept()).toHaveLength(times - 1);
-      fakes.clock.advance(second);
+      fakes.clock.advance(3 * second);
       await expect.poll(kept).toHaveLength(times);
       await expect.poll(() => fakes.clock.pending).toBe(pending);
     }
@@ -211,9 +241,11 @@ describe("the history of a branch", () => {
     const wal = join(history, data.directory.split("/").at(-1) ?? "", "wal");
     mkdirSync(join(wal, data.segmentName), { recursive: true });
     data.switchLog();
+    const { pending } = fakes.clock;
     for (let times = 0; times < 2; times += 1) {
       fakes.clock.advance(5 * second);
-      await fakes.clock.looks();
+      expect(fakes.clock.pending).toBe(pending - 1);
+      await expect.poll(() => fakes.clock.pending).toBe(pending);
     }
     const told = fakes.lines.filter((line) => line.startsWith(`the history of branch ${main} cannot be kept`));
     expect(told).toHaveLength(1);
@@ -224,6 +256,7 @@ it("a service that ends leaves no server, no socket and no wait", async () => {
   await fakes.start(seed);
   await fakes.change(`POST ${compute}/start`);
   const root = `${fakes.data}.postgres`;
+  await loggedIn(await client());
   expect(existsSync(join(root, "s"))).toBe(true);
   const { host, port } = fakes.postgres.backend.address;
   await fakes.stop();
@@ -241,4 +274,19 @@ it("the schema of a database cannot be read before the service has begun", async
   await fakes.open(seed);
   const { status, body } = await fakes.send(`GET /projects/${project}/branches/${main}/schema?db_name=stock`);
   expect([status, body["message"]]).toEqual([503, "the service is starting up"]);
+});
+
+it("a service that ends waits for the data that it makes: its directory is nobody's to take away before", async () => {
+  await fakes.start(seed);
+  const held = Promise.withResolvers<void>();
+  const adding = vi.spyOn(BranchHistory.prototype, "addBase").mockReturnValueOnce(held.promise);
+  onTestFinished(() => adding.mockRestore());
+  await fakes.send("POST /projects", { project: {} });
+  await expect.poll(() => adding.mock.calls.length).toBe(1);
+  let hasEnded = false;
+  const ending = fakes.stop().then(() => (hasEnded = true));
+  await fakes.clock.looks();
+  expect(hasEnded).toBe(false);
+  held.resolve();
+  await ending;
 });

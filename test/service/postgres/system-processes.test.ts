@@ -26,6 +26,15 @@ describe("a program that is run", () => {
     expect([status, output.split("\n").toSorted()]).toEqual([3, ["", "and é", "said"]]);
   });
 
+  it("the output of a program has all of it, also what a program of its own writes after its end", async () => {
+    const late = "setTimeout(() => console.log('late'), 200)";
+    const started = `require("child_process").spawn(process.execPath, ["--eval", ${JSON.stringify(late)}], { stdio: "inherit" }).unref()`;
+    expect(await system.run(node, script(`console.log("early"); ${started}`))).toEqual({
+      status: 0,
+      output: "early\nlate\n",
+    });
+  });
+
   it("the program reads the input, and an empty one where there is none", async () => {
     const program = script("process.stdin.on('data', (text) => process.stdout.write(`<${text}>`))");
     expect(await system.run(node, program, { input: "given" })).toEqual({ status: 0, output: "<given>" });

@@ -5,6 +5,7 @@ import type { Ended, GuardedServer, Processes, ProcessFacts } from "../../../../
 import { message } from "../../../../src/service/postgres/proxy/messages.ts";
 import { FakeData } from "./fake-data.ts";
 import { refusal, table, valuesIn } from "./fake-messages.ts";
+import { FakePooler } from "./fake-pooler.ts";
 import { changeOf, type Rows, rowsOf } from "./fake-sql.ts";
 
 /** A statement as a server receives it. */
@@ -28,6 +29,8 @@ export class FakeMachine implements Processes {
   readonly self = { pid: 4711, uid: 1000, user: "ana", node: process.execPath };
   /** The servers that run, by their data. */
   readonly servers = new Map<string, FakeServer>();
+  /** The poolers that run. */
+  readonly poolers = new Set<GuardedServer>();
   /** Programs that were run, and servers that started and ended, in order. */
   readonly events: string[] = [];
   readonly statements: Statement[] = [];
@@ -63,7 +66,8 @@ export class FakeMachine implements Processes {
     return Promise.resolve({ status: ["initdb", "postgres"].includes(program) ? 0 : null, output });
   }
 
-  guard(_: string, [, data = ""]: readonly string[], { logFile }: { logFile: string }): GuardedServer {
+  guard(command: string, [first = "", data = ""]: readonly string[], { logFile }: { logFile: string }): GuardedServer {
+    if (basename(command) === "pgbouncer") return new FakePooler(this, first);
     const { complaint } = this;
     this.complaint = undefined;
     if (complaint !== undefined) {
