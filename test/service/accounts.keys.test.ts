@@ -67,6 +67,39 @@ it("the keys of an account fill up no other account and no organization", () => 
   ]).toEqual([422, 200, 200, 200]);
 });
 
+describe("keys that are made and revoked without end", () => {
+  const rows = (shop: Shop) => shop.database.all("SELECT name FROM api_keys").map(({ name }) => name);
+
+  it.each([
+    ["/api_keys", {}],
+    ["/organizations/org-shop/api_keys", {}],
+    ["/organizations/org-shop/api_keys", { project_id: project }],
+  ])("keys of %s with %j leave nothing behind", (path, wanted) => {
+    const shop = new Shop();
+    const before = rows(shop);
+    for (let made = 0; made < 20; made += 1) {
+      const { id } = created(shop, keys.ana, path, { key_name: "more", ...wanted });
+      expect(shop.send(keys.ana, `DELETE ${path}/${id}`).status).toBe(200);
+    }
+    expect(rows(shop)).toEqual(before);
+  });
+
+  it("keys scoped to a project leave nothing behind where the project does", () => {
+    const shop = new Shop();
+    const before = rows(shop);
+    created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "more", project_id: "shop-two" });
+    expect(shop.ana("DELETE /projects/shop-two").status).toBe(200);
+    expect(rows(shop)).toEqual(before);
+  });
+
+  it("a key of a seed stays revoked, however often the seed is given", () => {
+    const shop = new Shop();
+    const [laptop] = shop.core.context.store.keys.ofAccount("acc-bob");
+    expect(shop.send(keys.bob, `DELETE /api_keys/${laptop?.id}`).status).toBe(200);
+    expect(works(shop.applySeed(shopSeed), keys.bob)).toBe(false);
+  });
+});
+
 describe("a personal key", () => {
   it("can be created by any user with another one, and reaches what the user reaches", () => {
     const shop = new Shop();

@@ -7,6 +7,9 @@ import type { Route } from "./route.ts";
 const minute = 60_000;
 const second = 1000;
 
+/** So many windows are always kept. */
+const fewWindows = 1000;
+
 /**
  * Counts each account's requests in sliding windows: all of the last minute, and those of each route in the last
  * second; shorter with `--time-scale`. A project-scoped key has a limit of its own besides. Refused requests do not
@@ -17,6 +20,8 @@ export class RateLimiter {
   readonly #timeScale: number;
   readonly #projectKeyPerSecond: number;
   readonly #windows = new Map<string, Window>();
+  /** The number of windows at which those are forgotten in which nothing counts any more. */
+  #most = fewWindows;
 
   constructor(limits: RateLimits, timeScale: number, projectKeyPerSecond = Number.POSITIVE_INFINITY) {
     this.#limits = limits;
@@ -26,10 +31,16 @@ export class RateLimiter {
 
   /** Admits a request, or refuses it with 429 and the time to wait. */
   admit(limited: Limited, route: LimitedRoute, at: number): void {
+    if (this.#windows.size > this.#most) this.#forget(at);
     const windows = this.#windowsOf(limited, route);
     const refusal = this.#refusal(windows, at);
     if (refusal) throw refusal;
     for (const window of Object.values(windows)) window?.count(at);
+  }
+
+  /** The number of windows that are kept. */
+  get windows(): number {
+    return this.#windows.size;
   }
 
   /** True if `admit` would refuse the request now. */
@@ -45,6 +56,12 @@ export class RateLimiter {
       ofKey:
         projectKey === undefined ? undefined : this.#window(`key ${projectKey}`, this.#projectKeyPerSecond, second),
     };
+  }
+
+  /** Keys come and go without end. */
+  #forget(at: number): void {
+    for (const [name, window] of this.#windows) if (window.isEmpty(at)) this.#windows.delete(name);
+    this.#most = Math.max(fewWindows, 2 * this.#windows.size);
   }
 
   #window(name: string, size: number, span: number): Window {
@@ -98,6 +115,10 @@ class Window {
     const [oldest] = this.#times;
     const full = this.#times.length >= this.#size;
     return full && oldest !== undefined && oldest <= at ? oldest + this.#span - at : 0;
+  }
+
+  isEmpty(at: number): boolean {
+    return this.wait(at) === 0 && this.#times.length === 0;
   }
 
   count(at: number): void {

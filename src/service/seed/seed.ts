@@ -66,7 +66,8 @@ function plantKey(
   key: { name: string; scope: KeyScope; createdBy: string; at: number },
 ): void {
   const { name, scope, createdBy, at } = key;
-  if (!context.store.keys.exists(secret)) context.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
+  const { keys } = context.store;
+  if (!keys.exists(secret)) keys.insert(secret, { name, scope, createdBy, createdAt: at }, { planted: true });
 }
 
 function plantProject(context: ServiceContext, seed: SeedProject, at: number): void {

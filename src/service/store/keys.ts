@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
-import { number, optionalNumber, optionalText, text } from "./row.ts";
+import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
 import { type Fields, type Kept, orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
 
 /** The owner that a key acts for. */
@@ -53,9 +53,11 @@ const kept: Fields<ApiKey> = {
 interface HashedKey extends ApiKey {
   hash: string;
   hashPrefix: string;
+  /** True for a key of a seed, which stays as a record once it is revoked: the seed would make it again. */
+  planted: boolean;
 }
 
-/** The API keys. Revoked keys stay as records, but are never found again. */
+/** The API keys. Revoked keys are never found again. */
 export class Keys {
   readonly #db: Database;
   readonly #table: Table<ApiKey>;
@@ -66,15 +68,19 @@ export class Keys {
   constructor(db: Database) {
     this.#db = db;
     this.#table = new Table(db, "api_keys", kept);
-    this.#hashed = new Table(db, "api_keys", { ...kept, hash: text, hashPrefix: text });
+    this.#hashed = new Table(db, "api_keys", { ...kept, hash: text, hashPrefix: text, planted: flag });
   }
 
-  insert(secret: string, key: Pick<ApiKey, "name" | "scope" | "createdBy" | "createdAt">): ApiKey {
-    const { id } = this.#hashed.inserted({ ...key, ...hashOf(secret) });
+  insert(
+    secret: string,
+    key: Pick<ApiKey, "name" | "scope" | "createdBy" | "createdAt">,
+    { planted = false } = {},
+  ): ApiKey {
+    const { id } = this.#hashed.inserted({ ...key, ...hashOf(secret), planted });
     return { ...key, id, lastUsedAt: undefined, lastUsedFrom: undefined };
   }
 
-  /** True if a key with this secret ever existed, revoked or not. */
+  /** True if a key with this secret exists, or one of a seed did. */
   exists(secret: string): boolean {
     return this.#hashed.has("WHERE hash = ?", hashOf(secret).hash);
   }
@@ -123,13 +129,21 @@ export class Keys {
 
   /** Permanently. */
   revoke(id: number, at: number): void {
-    this.#db.run("UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", at, id);
+    this.#revoke("id = ?", id, at);
   }
 
   /** Revokes all keys scoped to a project that leaves its organization or is deleted. */
   revokeScopedTo(projectId: string, at: number): void {
-    const sql = "UPDATE api_keys SET revoked_at = ? WHERE kind = 'project' AND project_id = ? AND revoked_at IS NULL";
-    this.#db.run(sql, at, projectId);
+    this.#revoke("kind = 'project' AND project_id = ?", projectId, at);
+  }
+
+  #revoke(which: string, value: number | string, at: number): void {
+    const valid = this.#hashed.all(`WHERE ${which} AND revoked_at IS NULL`, value);
+    for (const { id, planted } of valid) {
+      this.#laterUses.delete(id);
+      if (planted) this.#db.run("UPDATE api_keys SET revoked_at = ? WHERE id = ?", at, id);
+      else this.#hashed.delete("WHERE id = ?", id);
+    }
   }
 
   /**

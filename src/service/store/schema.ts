@@ -242,6 +242,10 @@ export const steps: readonly string[] = [
     PRIMARY KEY (endpoint_id, day)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Of the keys from before, any may be a seed's.
+  ALTER TABLE api_keys ADD COLUMN planted INTEGER NOT NULL DEFAULT 1;
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

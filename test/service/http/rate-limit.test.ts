@@ -74,3 +74,12 @@ it.each([
     expect.objectContaining({ status: 429, headers }),
   );
 });
+
+it("a hundred thousand keys, each used once, are not remembered, and what counts still does", () => {
+  const limiter = new RateLimiter({ perMinute: 1e9, perSecondAndRoute: 1e9 }, 1, 1);
+  const send = (projectKey: number, at: number) => limiter.admit({ limitedAs: "org-shop", projectKey }, projects, at);
+  for (let key = 0; key < 100_000; key += 1) send(key, key);
+  expect(limiter.windows).toBeLessThan(5000);
+  expect(() => send(99_999, 100_000)).toThrow("rate limit exceeded");
+  expect(() => send(98_000, 100_000)).not.toThrow();
+});
