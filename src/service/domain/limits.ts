@@ -5,6 +5,7 @@ import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Owner, Project } from "../store/projects.ts";
+import type { Store } from "../store/store.ts";
 
 /** The most branches of a project, on the free plan and on a paid one. */
 const branchesOf = { free: 10, paid: 5000 } as const;
@@ -26,9 +27,14 @@ export function refuseProjectBeyondLimit({ store }: ServiceContext, owner: Owner
   throw refusals.limitExceeded("projects", most, { code: errorCodes.projectsLimit });
 }
 
+/** The most branches of a project, and the most deleted ones that it keeps beside them. */
+export function mostBranches(store: Store, { owner }: Pick<Project, "owner">): number {
+  return branchesOf[planOf(store, owner) === "free" ? "free" : "paid"];
+}
+
 /** Refuses one more branch, or so many, where the project would have more than its owner's plan allows. */
 export function refuseBeyondLimit({ store }: ServiceContext, project: Project, more = 1): void {
-  const limit = planOf(store, project.owner) === "free" ? branchesOf.free : branchesOf.paid;
+  const limit = mostBranches(store, project);
   if (store.branches.count(project.id) + more <= limit) return;
   throw refusals.limitExceeded("branches", `a project of this plan has at most ${limit} branches`, { code });
 }

@@ -8,14 +8,15 @@ import type { Branch, DeletionMethod } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseExpiringParent } from "./expiry.ts";
-import { refuseBeyondLimit, refuseRootBeyondLimit } from "./limits.ts";
+import { mostBranches, refuseBeyondLimit, refuseRootBeyondLimit } from "./limits.ts";
 
 /** Time for which a deleted branch can be recovered, in milliseconds: seven days. */
 const recoverableMs = 7 * 86_400_000;
 
 /**
  * Removes a branch with its computes, whatever is in progress on them. With `branchRecovery` it is only hidden: its
- * data, roles, databases and computes come back with it, and its name stays taken until it is forgotten.
+ * data, roles, databases and computes come back with it, and its name stays taken until it is forgotten: after seven
+ * days, or once its project has deleted as many others since as it may have.
  */
 export function removeBranch(
   context: ServiceContext,
@@ -23,15 +24,17 @@ export function removeBranch(
   { method, hard = false }: { method: DeletionMethod; hard?: boolean },
   at: number,
 ): void {
-  const { branches, endpoints } = context.store;
+  const { branches, endpoints, projects } = context.store;
   const recoverable = context.options.branchRecovery && !hard;
   for (const endpoint of endpoints.ofBranch(branch.id)) {
     meter(context, endpoint, at);
     if (recoverable) endpoints.keepDeleted(endpoint);
     endpoints.delete(endpoint);
   }
-  if (recoverable) branches.hide(branch.id, { at, until: at + recoverableMs, method });
-  else branches.delete(branch.id);
+  if (!recoverable) return branches.delete(branch.id);
+  branches.hide(branch.id, { at, until: at + recoverableMs, method });
+  const project = required("project", projects.get(branch.projectId));
+  branches.forgetBeyond(project.id, mostBranches(context.store, project));
 }
 
 /** Brings a deleted branch back, with its computes, idle, and without an end. It needs the room of a new one. */

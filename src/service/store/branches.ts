@@ -120,6 +120,13 @@ export class Branches {
     this.#deleted.update({ deletion: deleted }, "WHERE id = ?", id);
   }
 
+  /** Deletes all but so many of a project that can be recovered for good, those first that were deleted first. */
+  forgetBeyond(projectId: string, most: number): void {
+    const newest = "ORDER BY deleted_at DESC, seq DESC LIMIT -1 OFFSET ?";
+    const beyond = `SELECT id FROM branches WHERE project_id = ? AND deleted_at IS NOT NULL ${newest}`;
+    this.#all.delete(`WHERE id IN (${beyond})`, projectId, most);
+  }
+
   /** Takes the deletion of a branch back. */
   unhide(id: string): void {
     const nothing = "deleted_at = NULL, recoverable_until = NULL, deletion_method = NULL";

@@ -82,6 +82,24 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(create().status).toBe(201);
   });
 
+  it("a project keeps as many deleted branches as it may have branches, those that were deleted last", () => {
+    const own = "/projects/bob-own/branches";
+    const bob = (line: string, body?: object) => shop.finishOperations().send(keys.bob, line, body);
+    const fresh = (name: string) => branchIn(bob(`POST ${own}`, { branch: { name } })).id;
+    const [first, second] = [fresh("first"), fresh("second")];
+    shop.ana(`DELETE ${base}/${preview}`);
+    bob(`DELETE ${own}/${second}`);
+    bob(`DELETE ${own}/${first}`);
+    const status = (id: string) => bob(`GET ${own}/${id}`).status;
+    for (let made = 1; made < 9; made += 1) bob(`DELETE ${own}/${fresh(`more-${made}`)}`);
+    expect([status(first), status(second)]).toEqual([200, 200]);
+    bob(`DELETE ${own}/${fresh("more-9")}`);
+    expect([status(first), status(second)]).toEqual([200, 404]);
+    expect(bob(`POST ${own}/${first}/recover`).status).toBe(200);
+    expect(bob(`POST ${own}`, { branch: { name: "second" } }).status).toBe(201);
+    expect(shop.ana(`GET ${base}/${preview}`).body["branch"]).toHaveProperty("recovery");
+  });
+
   it("leaves its name at once when it is deleted for good, at first or later", () => {
     const again = () => shop.ana(`POST ${base}`, { branch: { name: "preview" } });
     shop.ana(`DELETE ${base}/${preview}`);
