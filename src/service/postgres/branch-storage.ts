@@ -165,6 +165,9 @@ export class BranchStorage {
       const endpoint = store.endpoints.byId(basename(directory));
       if (!endpoint && !used.has(directory)) await rm(directory, { recursive: true, force: true });
     }
+    for (const { file, endpointId } of await home.logs()) {
+      if (endpointId.startsWith("ep-") && !store.endpoints.byId(endpointId)) await rm(file, { force: true });
+    }
   }
 
   /** Adds a base to the history of a branch whose server runs. */

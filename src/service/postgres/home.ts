@@ -77,8 +77,18 @@ export class Home {
     return join(this.root, "replicas", endpointId);
   }
 
-  log(endpointId: string): string {
-    return join(this.root, "logs", `${endpointId}.log`);
+  /** Of a compute's server, or of its pooler. */
+  log(endpointId: string, of: "" | "-pooler" = ""): string {
+    return join(this.root, "logs", `${endpointId}${of}.log`);
+  }
+
+  /** All logs, each with its compute. */
+  async logs(): Promise<{ file: string; endpointId: string }[]> {
+    const names = await readdir(join(this.root, "logs"));
+    return names.map((name) => ({
+      file: join(this.root, "logs", name),
+      endpointId: name.replace(/(-pooler)?\.log$/, ""),
+    }));
   }
 
   making(name: string): string {

@@ -59,7 +59,7 @@ export class Poolers {
       {
         program,
         files: join(home.root, "poolers", endpointId),
-        logFile: home.log(`${endpointId}-pooler`),
+        logFile: home.log(endpointId, "-pooler"),
         sockets: sockets.directory,
         socket: sockets.path(number),
         port: number,

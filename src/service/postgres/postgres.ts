@@ -31,6 +31,7 @@ import { Rejection } from "./proxy/rejection.ts";
 import { OperationRunner } from "./runner.ts";
 import { SchemaComparer } from "./schema/comparer.ts";
 import { SchemaReader } from "./schema/schema-reader.ts";
+import { LogKeeper } from "./server-logs.ts";
 import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
@@ -84,6 +85,7 @@ export class Postgres {
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
   #keeper: HistoryKeeper | undefined;
+  #logs: LogKeeper | undefined;
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
@@ -208,9 +210,13 @@ export class Postgres {
       },
     });
     this.#keeper = this.#newKeeper(service, fleet);
+    this.#logs = new LogKeeper(clock, () =>
+      fleet.running().flatMap(({ endpoint: { id } }) => [this.#home.log(id), this.#home.log(id, "-pooler")]),
+    );
     this.#runner.begin();
     this.#activity.begin();
     this.#keeper.begin();
+    this.#logs.begin();
     this.#gate = gate;
     this.#begun.resolve(gate);
   }
@@ -251,6 +257,7 @@ export class Postgres {
     this.#activity?.close();
     this.#gate?.close();
     await this.#keeper?.close();
+    await this.#logs?.close();
     await this.#fleet?.close();
     await this.#poolers?.idle();
     await this.#runner?.idle();

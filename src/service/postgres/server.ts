@@ -1,10 +1,11 @@
-import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beginRecoveryAgain, isCleanlyStopped } from "./backup.ts";
 import { accessTexts, configText, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import { GuardedProgram, type ProgramPorts } from "./guarded-program.ts";
 import { writePrivate } from "./private-file.ts";
+import { lengthOfLog } from "./server-logs.ts";
 
 export interface ServerPlace {
   /** The program. */
@@ -17,9 +18,6 @@ export interface ServerPlace {
 /** After how long a start counts as failed, in milliseconds: recovery after a crash may take its time. */
 const startLimitMs = 120_000;
 
-/** The longest log that is kept when a server starts, in bytes. */
-const longestLog = 4_000_000;
-
 /** One running Postgres server. */
 export class PostgresServer extends GuardedProgram {
   /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
@@ -27,7 +25,7 @@ export class PostgresServer extends GuardedProgram {
     const { processes, clock, user } = ports;
     await writeConfig(place.data, await withPlaces(place.data, config), ports);
     await beginRecoveryAgain(place.data);
-    const logFrom = await logLength(place.logFile);
+    const logFrom = await lengthOfLog(place.logFile);
     const guarded = processes.guard(place.postgres, ["-D", place.data], { logFile: place.logFile, user });
     const server = new PostgresServer(guarded);
     const isReady = async () => (await stateOf(place.data)) === "ready";
@@ -70,16 +68,6 @@ export async function writeConfig(
 async function stateOf(data: string): Promise<string | undefined> {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
   return text.split("\n")[7]?.trim();
-}
-
-async function logLength(file: string): Promise<number> {
-  const size = await stat(file).then(
-    ({ size: bytes }) => bytes,
-    () => 0,
-  );
-  if (size <= longestLog) return size;
-  await truncate(file);
-  return 0;
 }
 
 const marked = /^.*?(?:FATAL|PANIC|ERROR|postgres): +/;

@@ -91,7 +91,7 @@ describe("a deleted branch with --branch-recovery", () => {
     bob(`DELETE ${own}/${second}`);
     bob(`DELETE ${own}/${first}`);
     const status = (id: string) => bob(`GET ${own}/${id}`).status;
-    for (let made = 1; made < 9; made += 1) bob(`DELETE ${own}/${fresh(`more-${made}`)}`);
+    for (let n = 1; n < 9; n += 1) bob(`DELETE ${own}/${fresh(`more-${n}`)}`);
     expect([status(first), status(second)]).toEqual([200, 200]);
     bob(`DELETE ${own}/${fresh("more-9")}`);
     expect([status(first), status(second)]).toEqual([200, 404]);
