@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { refuseLong } from "../../src/service/kept-size.ts";
 import { main, primary, project, Shop, staging } from "./support/shop.ts";
 
 let shop: Shop;
@@ -95,4 +96,11 @@ describe("what is kept with all objects of a list", () => {
       shop.ana(`PATCH ${computes}/${primary}`, { endpoint: { settings: { pg_settings: kept(characters) } } }).status;
     expect([patch(16_000), patch(200)]).toEqual([422, 200]);
   });
+});
+
+it("what is kept with an object counts beside that of the others, unless it is so little that it is not summed up", () => {
+  const refuse = (length: number, others: number) => () => refuseLong("settings", "x".repeat(length), () => others);
+  expect(refuse(1000, 3_998_000)).not.toThrow();
+  expect(refuse(1000, 3_999_500)).toThrow("settings: all of them in a project have at most 4000000 characters of JSON");
+  expect(refuse(100, 5_000_000)).not.toThrow();
 });

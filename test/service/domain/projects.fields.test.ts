@@ -98,6 +98,14 @@ describe("changing a project", () => {
     });
   });
 
+  it("leaves the settings that a change does not name as they were", () => {
+    const change = (settings: object) => shop.ana(`PATCH /projects/${project}`, { project: { settings } }).status;
+    expect([change({ hipaa: true }), change({ audit_log_level: "full" })]).toEqual([200, 200]);
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
+      settings: { hipaa: true, audit_log_level: "full" },
+    });
+  });
+
   it("leaves the rest of its settings as they were", () => {
     shop.ana(`PATCH /projects/${project}`, { project: { default_endpoint_settings: { suspend_timeout_seconds: 60 } } });
     shop.ana(`PATCH /projects/${project}`, { project: { default_endpoint_settings: { autoscaling_limit_max_cu: 2 } } });

@@ -212,6 +212,21 @@ it("a change of roles or databases is applied to the running primary, which drop
   expect(shop.finishOperations().get(primary).current_state).toBe("active");
 });
 
+it("the answer to each change of roles or databases has the operation that applies it", () => {
+  shop.active();
+  for (const [line, body] of [
+    [`POST ${roles}`, { role: { name: "app" } }],
+    [`POST ${roles}/app/reset_password`],
+    [`POST ${databases}`, { database: { name: "notes", owner_name: "app" } }],
+    [`PATCH ${databases}/notes`, { database: { name: "texts" } }],
+    [`DELETE ${databases}/texts`],
+    [`DELETE ${roles}/app`],
+  ] as const) {
+    const { operations } = changed(line, body).body;
+    expect([line, operations]).toMatchObject([line, [{ action: "apply_config", endpoint_id: primary }]]);
+  }
+});
+
 it("a change of roles or databases brings an idle primary up for a moment", () => {
   const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
   expect(answer.body["operations"]).toMatchObject([

@@ -142,3 +142,9 @@ describe.each(calls)("$method $path", (call) => {
     expect(shop.core.call(again).status).toBe(200);
   });
 });
+
+it("a body of a call that needs no key is kept for this machine alone", () => {
+  const call = { method: "PUT", path: "/_faults", headers: local };
+  expect(shop.core.bodyRoom({ ...call, remote: "127.0.0.1" })).toEqual({ holder: "127.0.0.1", longest: 1_000_000 });
+  for (const [, from] of refused) expect(shop.core.bodyRoom({ ...call, ...from })).toBeUndefined();
+});

@@ -1,4 +1,5 @@
 import { expect, it, test } from "vitest";
+import { refusals } from "../../../src/service/refusal.ts";
 import { keys, main, preview, project, Shop } from "../support/shop.ts";
 
 const shop = new Shop();
@@ -50,4 +51,17 @@ test.each([
   const { status: answered, body } = ask(branch, call);
   expect(answered).toBe(status);
   expect(body["message"]).toMatch(message);
+});
+
+it.each([
+  ["an answer", () => Promise.resolve("CREATE TABLE t ()"), 200],
+  ["a refusal", () => Promise.reject(refusals.unavailable("the server did not start")), 503],
+  ["a mistake of ours", () => Promise.reject(new Error("the inner workings")), 500],
+])("%s that has to be waited for carries the request id that the client gave", async (_, schema, status) => {
+  const reading = new Shop();
+  reading.core.context.catalog.schema = schema;
+  const headers = { authorization: `Bearer ${keys.ana}`, "x-request-id": "mine-1" };
+  const path = `/api/v2/projects/${project}/branches/${main}/schema`;
+  const reply = reading.core.call({ method: "GET", path, query: { db_name: "neondb" }, headers });
+  expect(await reply.later).toMatchObject({ status, headers: { "x-request-id": "mine-1" } });
 });

@@ -195,6 +195,12 @@ it("servers are asked for roles and databases by a caller with the right to see 
   // A path means the same with its characters encoded.
   for (const path of [roles, roles.replaceAll("-", "%2D")]) expect(await call(path, keys.bob)).toBe(200);
   expect(access.refreshed).toEqual([reached, reached]);
+  // A viewer sees them, and changes nothing.
+  shop.core.change(({ store }, joinedAt) =>
+    store.accounts.putMember({ organizationId: "org-shop", accountId: "acc-bob", role: "viewer", joinedAt }),
+  );
+  expect([await call(roles, keys.bob, "POST"), access.refreshed.length]).toEqual([403, 2]);
+  expect([await call(roles, keys.bob), access.refreshed.length]).toEqual([200, 3]);
 });
 
 it("servers are asked for nothing by a call that the limits of its account refuse", async () => {

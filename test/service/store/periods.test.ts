@@ -35,3 +35,16 @@ it("a table without a column for an amount takes a part that has it", () => {
   for (const activeMs of [1, 2]) days.add(primary, { index: 3, activeMs, computeMs: 10 });
   expect(days.since(primary, 0)).toMatchObject([{ index: 3, activeMs: 0, computeMs: 20 }]);
 });
+
+it.each([
+  ["usageHours", project, 168],
+  ["quarters", primary, 96],
+  ["days", primary, 8],
+] as const)(
+  "the newest periods of %s are kept, each for the time that is shown and no longer",
+  (table, owner, kept) => {
+    const periods = store[table];
+    for (let index = 1; index <= kept + 2; index += 1) periods.add(owner, { index, computeMs: 1 });
+    expect(periods.since(owner, 0).map(({ index }) => index)).toEqual(Array.from({ length: kept }, (_, at) => at + 3));
+  },
+);
