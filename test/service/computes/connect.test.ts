@@ -67,6 +67,15 @@ it("a client reads its connection in the answer, and is the compute's last activ
   expect(shop.get(primary).last_active).toBe(now);
 });
 
+it("a client that comes while the compute suspends wakes it when that has ended, and not beside it", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+  expect(shop.connect(primary, 60).status).toBe(200);
+  expect(inShort(shop.operations()).slice(0, 2)).toEqual(["start_compute scheduling", "suspend_compute running"]);
+  expect(shop.finishOperations().get(primary).current_state).toBe("active");
+});
+
 it("a client that comes while the compute wakes for another one starts it no second time", () => {
   const shop = new Shop({ projectLock: false });
   const [first, second] = [shop.connect(primary, 60), shop.connect(primary, 60)];

@@ -87,7 +87,10 @@ describe("the home page", () => {
     shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "<made> to fail"));
     shop.finishOperations();
     expect(part("failed")).toContain(`start compute shop ${primary} <made> to fail`);
-    expect(ana.get("/").html).not.toContain("<made>");
+    const { html } = ana.get("/");
+    expect(html).not.toContain("<made>");
+    expect(html).toContain(`<a href="/app/projects/${project}/operations?state=failed">start compute</a>`);
+    expect(html).toContain(`<a href="/app/projects/${project}">shop</a>`);
     pass(8 * day);
     expect(part("failed")).toContain("No operation failed.");
   });

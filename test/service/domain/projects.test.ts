@@ -226,3 +226,13 @@ it("operations go from scheduling over running to finished, and tell how long th
   expect(suspend?.total_duration_ms).toBeGreaterThanOrEqual(100);
   expect(Number(start?.total_duration_ms)).toBeGreaterThan(Number(suspend?.total_duration_ms));
 });
+
+it("the answer to a project's deletion shows its usage until then", () => {
+  const used = new Shop();
+  used.active();
+  expect(used.connect(primary, 60).status).toBe(200);
+  used.time.pass(60_000);
+  const usage = { active_time_seconds: 62, compute_time_seconds: 62 };
+  expect(used.ana(`GET /projects/${project}`).body["project"]).toMatchObject(usage);
+  expect(used.ana(`DELETE /projects/${project}`).body["project"]).toMatchObject(usage);
+});
