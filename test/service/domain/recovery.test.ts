@@ -232,3 +232,33 @@ it("without --branch-recovery a deleted branch is gone for good, and its name fr
   expect(shop.ana(`POST ${base}/${preview}/recover`).status).toBe(404);
   expect(shop.ana(`POST ${base}`, { branch: { name: "preview" } }).status).toBe(201);
 });
+
+it("a branch that was recovered once can be deleted and recovered again, with its computes in their order", () => {
+  const id = made({ name: "pr-42" });
+  for (let more = 0; more < 5; more += 1) {
+    shop.create({ branch_id: id, type: "read_only" });
+    shop.finishOperations();
+  }
+  const computes = () => shop.list().map((endpoint) => endpoint.id);
+  const before = computes();
+  for (let times = 0; times < 3; times += 1) {
+    expect(shop.ana(`DELETE ${base}/${id}`).status).toBe(200);
+    expect(computes()).toEqual([primary]);
+    expect(shop.ana(`POST ${base}/${id}/recover`).body["endpoints"]).toHaveLength(6);
+    expect(computes()).toEqual(before);
+  }
+});
+
+it("a deleted branch stays deleted with a compute that the plan of its project's new owner does not include", () => {
+  const id = made({ name: "pr-42" });
+  const [compute] = shop.core.context.store.endpoints.ofBranch(id);
+  shop.patch(compute?.id ?? "", { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 });
+  shop.finishOperations();
+  shop.ana(`DELETE ${base}/${id}`);
+  shop.send(undefined, `PUT /_admin/projects/${project}/owner`, { owner: "acc-bob" });
+  expect(messageOf(shop.send(keys.bob, `POST ${base}/${id}/recover`))).toEqual([
+    422,
+    expect.stringContaining("the free plan ends at 2 CU"),
+  ]);
+  expect(branchIn(shop.send(keys.bob, `GET ${base}/${id}`))).toHaveProperty("recovery");
+});
