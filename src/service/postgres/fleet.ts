@@ -93,7 +93,7 @@ export class Fleet {
       const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
       const { processes, home } = this.#ports;
       await writeConfig(before.data, config, { processes, user: home.user });
-      Object.assign(before, { endpoint, config });
+      before.endpoint = endpoint;
       const connect = (database: string) => this.#ports.sessions.open(config, database);
       {
         using client = await connect("postgres");

@@ -276,17 +276,24 @@ it("the schema of a database cannot be read before the service has begun", async
   expect([status, body["message"]]).toEqual([503, "the service is starting up"]);
 });
 
-it("a service that ends waits for the data that it makes: its directory is nobody's to take away before", async () => {
-  await fakes.start(seed);
-  const held = Promise.withResolvers<void>();
-  const adding = vi.spyOn(BranchHistory.prototype, "addBase").mockReturnValueOnce(held.promise);
-  onTestFinished(() => adding.mockRestore());
-  await fakes.send("POST /projects", { project: {} });
-  await expect.poll(() => adding.mock.calls.length).toBe(1);
-  let hasEnded = false;
-  const ending = fakes.stop().then(() => (hasEnded = true));
-  await fakes.clock.looks();
-  expect(hasEnded).toBe(false);
-  held.resolve();
-  await ending;
-});
+it.each([
+  ["the data that it makes", "addBase", (): void => void fakes.send("POST /projects", { project: {} })],
+  ["the log that it keeps", "archive", (): void => fakes.clock.advance(5 * second)],
+] as const)(
+  "a service that ends waits for %s: the directory is nobody's to take away before",
+  async (_, step, begin) => {
+    await fakes.start(seed);
+    await fakes.change(`POST ${compute}/start`);
+    const held = Promise.withResolvers<never>();
+    const steps = vi.spyOn(BranchHistory.prototype, step).mockReturnValueOnce(held.promise);
+    onTestFinished(() => steps.mockRestore());
+    begin();
+    await expect.poll(() => steps.mock.calls.length).toBe(1);
+    let hasEnded = false;
+    const ending = fakes.stop().then(() => void (hasEnded = true));
+    await fakes.clock.looks();
+    expect(hasEnded).toBe(false);
+    held.reject(new Error("the service ends"));
+    await ending;
+  },
+);
