@@ -81,6 +81,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
+    handshakeTimeout: requestTimeoutMs,
     connectionsCheckingInterval: requestTimeoutMs / 10,
     // Elsewhere a request that offers another protocol, as Java's client does with `h2c`, is answered in this one.
     shouldUpgradeCallback: (incoming: IncomingMessage) => sql !== undefined && urlOf(incoming)?.pathname === "/v2",

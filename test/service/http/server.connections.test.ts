@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect, Socket } from "node:net";
-import { expect, it, vi } from "vitest";
+import { expect, it, test, vi } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { ListeningShop } from "../support/listening.ts";
 
 /** Asks for the service's health on a connection of its own, which stays open; true if there is an answer. */
@@ -32,4 +33,21 @@ it("asks the system to notice clients that are gone without a word", async () =>
   expect(asks).toHaveBeenCalledWith(true, 60_000);
   socket.destroy();
   asks.mockRestore();
+});
+
+test.each([
+  ["says nothing", []],
+  ["ends within the head of a record", [0x16, 3, 1]],
+  ["ends within its first message", [0x16, 3, 1, 0, 200, 1, 0, 0]],
+])("a client whose TLS handshake %s is closed after the time that a request has", async (_step, bytes) => {
+  const made = Date.UTC(2026, 0, 1);
+  const tls = certificateFor(["localhost"], newAuthority(made), made);
+  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200, tls });
+  const { hostname, port } = new URL(shop.baseURL);
+  const socket = connect({ host: hostname, port: Number(port) }).on("error", () => {});
+  socket.write(Buffer.from(bytes));
+  // A socket that nobody reads shows no end.
+  socket.resume();
+  await once(socket, "close");
+  expect(socket.bytesRead).toBe(0);
 });

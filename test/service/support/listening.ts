@@ -28,7 +28,7 @@ export class ListeningShop implements AsyncDisposable {
 
   static async start(
     options: Partial<ServiceOptions> = {},
-    listenOptions: Pick<ListenOptions, "requestTimeoutMs" | "answerTimeoutMs" | "bytes" | "connections"> = {},
+    listenOptions: Pick<ListenOptions, "requestTimeoutMs" | "answerTimeoutMs" | "bytes" | "connections" | "tls"> = {},
     sql?: SqlAccess,
   ): Promise<ListeningShop> {
     const core = createService({
