@@ -89,3 +89,19 @@ it("what has come without room is at most a megabyte", async () => {
   expect(answer.add(["x".repeat(900_000)], fields)).toBeUndefined();
   expect(answer.add(["x".repeat(200_000)], fields)?.message).toMatch(/too many bytes/);
 });
+
+it("what is added while room is waited for counts too", async () => {
+  const bytes = new Shares(2_000_000);
+  const [other, own] = [bytes.of("one", realClock), bytes.of("one", realClock)];
+  const text = new AnswerText(own, 1_500_000);
+  await own.room(1);
+  await other.room(900_000);
+  text.add("x".repeat(300_000));
+  const waiting = text.room();
+  expect(waiting).toBeInstanceOf(Promise);
+  text.add("y".repeat(400_000));
+  other.release();
+  await waiting;
+  expect(Buffer.concat(await text.end()).length).toBe(700_000);
+  expect(bytes.all).toBe(700_001);
+});

@@ -23,10 +23,8 @@ export class AnswerText {
   readonly #pieces: Buffer[] = [];
   #piece = "";
   #bytes = 0;
-  /** Bytes kept for which there is no room yet. */
-  #owed = 0;
-  /** Bytes of the budget for a value that is coming. */
-  #ahead = 0;
+  /** Bytes of the budget beyond those that are kept; below zero where there is no room for all of these yet. */
+  #spare = 0;
   #waiting: Promise<void> | undefined;
   #refused: Error | undefined;
 
@@ -63,10 +61,8 @@ export class AnswerText {
    */
   room(coming = 0): Promise<void> | undefined {
     if (this.#waiting || this.#refused) return this.#waiting;
-    const more = Math.max(0, (coming > pieceLength ? coming : 0) - this.#ahead);
-    this.#ahead += more;
-    this.#owed += more;
-    if (this.#owed > 0) this.#waiting = this.#wait();
+    const missing = (coming > pieceLength ? coming : 0) - this.#spare;
+    if (missing > 0) this.#waiting = this.#wait(missing);
     return this.#waiting;
   }
 
@@ -78,27 +74,26 @@ export class AnswerText {
     return this.#pieces;
   }
 
-  async #wait(): Promise<void> {
-    const hasRoom = await this.#holding.room(this.#owed);
-    this.#owed = 0;
+  async #wait(missing: number): Promise<void> {
+    const hasRoom = await this.#holding.room(missing);
     this.#waiting = undefined;
-    if (!hasRoom) this.#refused ??= refusals.noRoomForBytes();
+    if (hasRoom) this.#spare += missing;
+    else this.#refused ??= refusals.noRoomForBytes();
   }
 
   #cut(): void {
     const bytes = Buffer.from(this.#piece);
     this.#piece = "";
     this.#bytes += bytes.length;
-    const fromAhead = Math.min(this.#ahead, bytes.length);
-    const more = bytes.length - fromAhead;
-    this.#ahead -= fromAhead;
-    if (this.#bytes > this.#longest)
+    if (this.#bytes > this.#longest) {
       this.#refused = new AnswerTooLarge(`the answer is larger than ${this.#longest} bytes`);
-    else if (this.#owed + more > mostOwed) this.#refused = refusals.noRoomForBytes();
-    else {
-      if (this.#owed > 0 || !this.#holding.take(more)) this.#owed += more;
-      this.#pieces.push(bytes);
+      return;
     }
+    const hadRoom = this.#spare >= 0;
+    this.#spare -= bytes.length;
+    if (hadRoom && this.#spare < 0 && this.#holding.take(-this.#spare)) this.#spare = 0;
+    if (this.#spare < -mostOwed) this.#refused = refusals.noRoomForBytes();
+    else this.#pieces.push(bytes);
   }
 }
 
