@@ -163,7 +163,7 @@ async function putPassword(
  */
 async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
   const role = identifier(name);
-  const databases = await client.query(databasesOfAll);
+  const databases = await client.query(databasesOf(name));
   if (databases.some(([, owner]) => owner === name)) return;
   for (const [database, owner, closed, limit] of databases) {
     if (limit === leftOfDrop) continue;
@@ -180,6 +180,14 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
 /** The limit of what is left of a database that was dropped. */
 const leftOfDrop = "-2";
 
-/** Also those that clients have closed to connections. */
-const databasesOfAll = `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit FROM pg_database
-  WHERE datname <> 'template0'`;
+/**
+ * The databases that a role owns, or has anything in, also those that clients have closed to connections; and ours, for
+ * the rights that it has on databases.
+ */
+function databasesOf(role: string): string {
+  return `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit FROM pg_database
+    WHERE datname <> 'template0' AND (datname = 'postgres' OR pg_get_userbyid(datdba) =${literal(role)}
+      OR oid IN (SELECT dbid FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass
+        AND refobjid = (SELECT oid FROM pg_roles WHERE rolname =${literal(role)}))
+      OR datname IN (SELECT database FROM pg_prepared_xacts WHERE owner =${literal(role)}))`;
+}

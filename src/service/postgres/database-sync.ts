@@ -27,9 +27,11 @@ export async function putDatabases(
   }
   const renames = renamesOf(applied, wanted, existing);
   await attempts.make(() => renameDatabases(client, renames));
+  const owners = new Map((await client.query(ownersOfAll)).map(([name, owner]) => [name, owner]));
   for (const { name, ownerName } of wanted.databases) {
     const [database, owner] = [identifier(name), identifier(ownerName)];
     const exists = existing.has(name);
+    if (exists && !outdated && owners.get(name) === ownerName) continue;
     await attempts.make(async () => {
       // Of template0, where no client can have a session that stands in the way.
       await client.query(
@@ -41,6 +43,8 @@ export async function putDatabases(
     });
   }
 }
+
+const ownersOfAll = "SELECT datname, pg_get_userbyid(datdba) FROM pg_database";
 
 interface Rename {
   from: string;

@@ -36,3 +36,25 @@ it("a role that the API deletes logs in no more, though a session of another hol
   await rig.change("POST", roles, { role: { name: "other" } });
   expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'holder'")).toEqual([]);
 });
+
+it("a role that the API deletes is dropped from every database that has anything of it, and no other is entered", async () => {
+  const owner = await rig.newRole("owner");
+  await rig.query(
+    uri,
+    "CREATE DATABASE granted",
+    "CREATE DATABASE untouched",
+    "GRANT ALL ON DATABASE granted TO owner",
+  );
+  await rig.query(owner.replace("/stock?", "/granted?"), "CREATE SCHEMA hers", "SELECT lo_create(4711)");
+  await rig.query(owner, "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC", "CREATE PUBLICATION hers");
+  await rig.query(owner, "CREATE ROLE made", "GRANT made TO app WITH ADMIN OPTION");
+  await rig.query(uri, "GRANT made TO PUBLIC").catch(() => {});
+  const [deleted] = await rig.change("DELETE", `${roles}/owner`);
+  expect(deleted).toMatchObject({ status: "finished" });
+  expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'owner'")).toEqual([]);
+  const [own] = await rig.query(uri, "SELECT pubowner::regrole::text AS owner FROM pg_publication");
+  expect(own).toEqual({ owner: "app" });
+  const entered =
+    "SELECT datname::text FROM pg_stat_database WHERE sessions > 0 AND datname IN ('granted', 'untouched')";
+  expect(await rig.query(uri, entered)).toEqual([{ datname: "granted" }]);
+});
