@@ -1,11 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { ProjectsAnswer } from "../../src/api/project.ts";
+import { Changes } from "../../src/service/changes.ts";
 import { parseSeed } from "../../src/service/seed/file.ts";
 import { applySeed } from "../../src/service/seed/seed.ts";
+import { Service } from "../../src/service/service.ts";
 import { Store } from "../../src/service/store/store.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { Running } from "./support/running.ts";
@@ -250,21 +252,63 @@ describe("flags", () => {
   });
 });
 
-describe("while nobody calls", () => {
-  it("time passes all the same: operations finish in the store", async () => {
-    const running = new Running("--port", "0", "--data", join(directory.path, "s.sqlite"));
-    const baseURL = await running.listening();
-    const key = running.out[0]?.split(": ")[1] ?? "";
-    const headers = { authorization: `Bearer ${key}` };
-    const { projects } = ProjectsAnswer.parse(await (await fetch(`${baseURL}/projects`, { headers })).json());
-    const path = `${baseURL}/projects/${projects[0]?.id}/endpoints`;
-    const list = await (await fetch(path, { headers })).text();
-    const id = /ep-[a-z0-9-]+/.exec(list)?.[0];
-    await fetch(`${path}/${id}/start`, { method: "POST", headers });
-    await running.clock.advance(1000);
-    expect(await running.stop()).toBe(0);
-    const store = Store.open(join(directory.path, "s.sqlite"));
-    expect(store.endpoints.byId(id ?? "")?.currentState).toBe("active");
-    store.close();
+/** Starts a service with the data, and in it the start of the first project's compute; answers that compute's id. */
+async function starting(running: Running): Promise<string> {
+  const baseURL = await running.listening();
+  const headers = { authorization: `Bearer ${running.out[0]?.split(": ")[1]}` };
+  const { projects } = ProjectsAnswer.parse(await (await fetch(`${baseURL}/projects`, { headers })).json());
+  const path = `${baseURL}/projects/${projects[0]?.id}/endpoints`;
+  const [id = ""] = /ep-[a-z0-9-]+/.exec(await (await fetch(path, { headers })).text()) ?? [];
+  expect((await fetch(`${path}/${id}/start`, { method: "POST", headers })).status).toBe(200);
+  return id;
+}
+
+it("time passes while nobody calls: operations finish in the store", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const running = new Running("--port", "0", "--data", data);
+  const id = await starting(running);
+  await running.clock.advance(1000);
+  expect(await running.stop()).toBe(0);
+  const store = Store.open(data);
+  expect(store.endpoints.byId(id)?.currentState).toBe("active");
+  store.close();
+});
+
+it("a service that has ended follows its changes no more", async () => {
+  let followers = 0;
+  const followed = vi.spyOn(Changes.prototype, "follow").mockImplementation(() => {
+    followers += 1;
+    return () => {
+      followers -= 1;
+    };
   });
+  onTestFinished(() => followed.mockRestore());
+  const running = new Running("--port", "0");
+  await running.listening();
+  expect(followers).toBe(1);
+  expect([await running.stop(), followers]).toEqual([0, 0]);
+});
+
+it("a service that ends while something is due leaves no timer", async () => {
+  const running = new Running("--port", "0");
+  await starting(running);
+  expect(running.clock.pending).toBe(1);
+  expect([await running.stop(), running.clock.pending]).toEqual([0, 0]);
+});
+
+it("a mistake of ours in what is due is logged, and it is tried again a second later", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const running = new Running("--port", "0", "--data", data);
+  const id = await starting(running);
+  const settled = vi.spyOn(Service.prototype, "settle").mockImplementationOnce(() => {
+    throw new Error("broken");
+  });
+  onTestFinished(() => settled.mockRestore());
+  await running.clock.advance(700);
+  expect(running.err).toEqual([expect.stringContaining("internal error: Error: broken")]);
+  await running.clock.advance(1000);
+  expect(await running.stop()).toBe(0);
+  const store = Store.open(data);
+  expect(store.endpoints.byId(id)?.currentState).toBe("active");
+  store.close();
 });
