@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { Server } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { BranchAnswer, BranchesAnswer } from "../../src/api/branch.ts";
 import { EndpointsAnswer } from "../../src/api/endpoint.ts";
@@ -62,6 +63,20 @@ it("--ready-file names a file that holds the base URL for as long as the service
   expect(readFileSync(file, "utf8")).toBe(`${baseURL}\n`);
   expect(await running.stop()).toBe(0);
   expect(existsSync(file)).toBe(false);
+});
+
+it("the ready file is gone before the service takes no more connections", async () => {
+  const file = join(directory.path, "ready");
+  running = new Running("--port", "0", "--ready-file", file);
+  await running.listening();
+  const close = Reflect.get(Server.prototype, "close");
+  const there: boolean[] = [];
+  const closing = vi.spyOn(Server.prototype, "close").mockImplementation(function end(this: Server, done) {
+    there.push(existsSync(file));
+    return Reflect.apply(close, this, [done]);
+  });
+  onTestFinished(() => closing.mockRestore());
+  expect([await running.stop(), there]).toEqual([0, [false]]);
 });
 
 it("a ready file that cannot be written ends the service with what to do", async () => {
