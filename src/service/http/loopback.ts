@@ -8,12 +8,13 @@ function isLoopback(address: string): boolean {
   return /^(127\.|::1$|::ffff:127\.)/.test(address);
 }
 
-/** Headers that only a proxy adds, some with another word before, such as `cf-connecting-ip`. */
+/** Headers that only a proxy adds: it says from where, or for which address, it passes a call on, or names itself. */
 const forwarding = [
-  /^(forwarded|via|cdn-loop)$/,
-  /^x[-_](original[-_])?forwarded([-_]|$)/,
+  /(^|[-_])forwarded([-_]|$)/,
+  /^(via|cdn-loop)$/,
+  /(^|[-_])(client|socket)?(ip|addr)$/,
   /^x[-_](envoy|original|rewrite|proxy)[-_]/,
-  /(^|[-_])(real|client|connecting|cluster-client)[-_]ip$/,
+  /^(cf|x-(amzn|arr|azure))-/,
 ];
 
 /**
