@@ -103,4 +103,15 @@ describe("a server of data that its branch no longer means", () => {
     await catalogs.refresh({ branchId: "br-a", generation: "new" }, serverWith("mine"));
     expect([names(), brought()]).toEqual([["neondb", "mine"], ["mine"]]);
   });
+
+  it("what is recorded of the data while its server is asked stays", async () => {
+    const { store, catalogs, brought } = branch();
+    const row = store.branchData.get("br-a");
+    const connect = () => {
+      if (row) store.transaction(() => store.branchData.put({ ...row, maxConnections: 901 }));
+      return serverWith("neondb", "mine")();
+    };
+    await catalogs.refresh({ branchId: "br-a", generation: "new" }, connect);
+    expect([brought(), store.branchData.get("br-a")?.maxConnections]).toEqual([["neondb", "mine"], 901]);
+  });
 });

@@ -1,6 +1,8 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
+import { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project } from "./rig.ts";
 
@@ -114,6 +116,21 @@ describe("a branch from a parent's past", () => {
     expect(Object.keys(server.data.content.databases)).toEqual(Object.keys(fakes.contentOf().databases));
   });
 
+  it("the log that a recovery reads has been taken before, so that the server cannot remove it meanwhile", async () => {
+    const { time } = await twoRows();
+    const ready: string[][] = [];
+    const restoring = vi.spyOn(BranchHistory.prototype, "restoreLog");
+    onTestFinished(() => restoring.mockRestore());
+    restoring.mockImplementationOnce(function (this: BranchHistory, from, data, to) {
+      const statuses = readdirSync(join(data, "pg_wal", "archive_status"));
+      ready.push(statuses.filter((name) => name.endsWith(".ready")));
+      restoring.mockRestore();
+      return this.restoreLog(from, data, to);
+    });
+    await fakes.branch({ parent_timestamp: time });
+    expect(ready).toEqual([[]]);
+  });
+
   it("a branch from the present is a copy: no server recovers", async () => {
     await twoRows();
     const time = new Date(fakes.clock.now()).toISOString();
@@ -202,6 +219,21 @@ describe("a restore", () => {
 });
 
 describe("the disk", () => {
+  it("data that could not be made is removed at once, and its history too: on a full disk nothing else follows", async () => {
+    const sweeping = vi.spyOn(BranchStorage.prototype, "removeUnrecorded").mockResolvedValue();
+    const adding = vi.spyOn(BranchHistory.prototype, "addBase");
+    onTestFinished(() => [sweeping, adding].forEach((spy) => spy.mockRestore()));
+    adding.mockImplementationOnce(async function (this: BranchHistory, copy) {
+      adding.mockRestore();
+      await this.addBase(copy);
+      throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+    });
+    await fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
+    await fakes.settled();
+    expect(fakes.operations().at(-1)?.error).toContain("the disk became full");
+    expect([await fakes.names("making"), (await fakes.names("history")).length]).toEqual([[], 1]);
+  });
+
   it("a new branch becomes a copy of a template that was made once for the version", async () => {
     await fakes.branch({ parent_id: main });
     expect(fakes.machine.events.filter((event) => event.startsWith("initdb"))).toHaveLength(1);

@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../src/service/computes/connect.ts";
+import { Home } from "../../../src/service/postgres/home.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project } from "./rig.ts";
 
@@ -233,4 +236,19 @@ it("the history of a branch is kept while its primary runs, every five seconds",
   fakes.clock.advance(5000);
   const generation = fakes.directoryOf().split("/").at(-1) ?? "";
   await expect.poll(() => fakes.names(`history/${generation}/wal`)).toContain(segment);
+});
+
+it("the user of the servers may read what a change of settings writes", async () => {
+  await fakes[Symbol.asyncDispose]();
+  const open = Home.open.bind(Home);
+  const user = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, name: "postgres" };
+  const opening = vi.spyOn(Home, "open");
+  onTestFinished(() => opening.mockRestore());
+  opening.mockImplementation(async (settings) => Object.assign(await open(settings), { user }));
+  fakes = await ServiceOnFakes.start();
+  await start();
+  const identities = () => readFileSync(join(fakes.directoryOf(), "pg_ident.conf"), "utf8");
+  const atStart = identities();
+  await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: { work_mem: "7MB" } } } });
+  expect([atStart.includes('"postgres"'), identities()]).toEqual([true, atStart]);
 });

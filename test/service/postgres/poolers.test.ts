@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { PostgresServer } from "../../../src/service/postgres/server.ts";
 import { Sockets } from "../../../src/service/postgres/sockets.ts";
 import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { HastenedClock } from "./fake/fake-service.ts";
 
 const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 
@@ -176,4 +177,33 @@ it("a pooler that has ended on its own is replaced by another before the same se
   await expect.poll(() => started[0]?.stops).toBe(1);
   expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
   expect(started).toHaveLength(2);
+});
+
+it("a pooler starts although a path is left of a socket before, whose pooler was killed", async () => {
+  const { server } = postgres();
+  const path = await poolers.socketBefore("ep-main", { server, config });
+  started[0]?.end();
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  writeFileSync(path, "");
+  expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
+});
+
+it("a pooler that takes no connections for ten seconds is stopped, and the client is told when it has ended", async () => {
+  const [silent, time] = [new Program(), new HastenedClock()];
+  const processes = { ...system, guard: () => silent };
+  const program = { path: "pgbouncer", preparesStatements: false };
+  const slow = new Poolers({ processes, clock: time, home, sockets: new Sockets(home.sockets), program });
+  let told = "";
+  const refused = slow.socketBefore("ep-slow", { server: postgres().server, config }).catch((error: unknown) => {
+    told = String(error);
+  });
+  await time.looks();
+  expect(silent.stops).toBe(0);
+  time.advance(10_000);
+  await expect.poll(() => silent.stops).toBe(1);
+  await time.looks();
+  expect(told).toBe("");
+  silent.end();
+  await refused;
+  expect(told).toBe(`ServerFailed: the connection pooler did not start: ${home.log("ep-slow-pooler")} says why`);
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { BranchCopies } from "../../../src/service/postgres/branch-copies.ts";
 import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project, seed } from "./rig.ts";
@@ -24,6 +25,10 @@ describe("data that a branch lacks", () => {
     });
     await fakes.postgres.begin(fakes.core);
     await fakes.until(() => fakes.errors.length > 0);
+    const trying = vi.spyOn(BranchCopies.prototype, "ensure");
+    onTestFinished(() => trying.mockRestore());
+    fakes.core.change(() => {});
+    expect(trying).not.toHaveBeenCalled();
     expect([fakes.errors, fakes.store.branchData.missing()]).toEqual([[unforeseen], [main]]);
     expect([await start(), fakes.machine.servers.size]).toEqual([["start_compute finished"], 1]);
   });

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { limitsOf, type ServerConfig } from "../../../src/service/postgres/config.ts";
 import { ServerFailed } from "../../../src/service/postgres/failure.ts";
 import type { GuardedServer } from "../../../src/service/postgres/processes.ts";
@@ -96,6 +96,24 @@ describe("a start that fails", () => {
     ["no more than fits into a line", `${at}FATAL:  ${"x".repeat(600)}\n`, "x".repeat(500)],
   ])("the failure tells %s", async (_, says, told) => {
     expect(await complaintOf(says)).toBe(told);
+  });
+
+  it("the failure is told when the server has ended, and not before", async () => {
+    const [machine, time] = [new Silent("FATAL:  slow\n", { endsAtOnce: false }), new HastenedClock()];
+    const end = Promise.withResolvers<null>();
+    const guard = vi.spyOn(machine, "guard");
+    guard.mockReturnValueOnce({ ended: end.promise, stop: () => void (machine.stops += 1) });
+    let told = "";
+    const failed = start(machine, time).catch((error: unknown) => (told = String(error)));
+    await expect.poll(() => guard.mock.calls.length).toBe(1);
+    await time.looks();
+    time.advance(120 * second);
+    await expect.poll(() => machine.stops).toBe(1);
+    await time.looks();
+    expect(told).toBe("");
+    end.resolve(null);
+    await failed;
+    expect(told).toContain("it takes no connections");
   });
 
   it("a server that takes no connections for two minutes is stopped", async () => {
