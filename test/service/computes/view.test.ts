@@ -52,3 +52,20 @@ it("an operation shows no duration by the letter of the specification", () => {
     },
   ]);
 });
+
+it("a compute shows when it was started, suspended and last active, each as it was", () => {
+  const shop = new Shop();
+  const { started_at } = shop.active();
+  expect(shop.connect(primary, 60).status).toBe(200);
+  shop.time.pass(60_000);
+  const { last_active, ...active } = shop.get(primary);
+  expect([active.started_at, "suspended_at" in active]).toEqual([started_at, false]);
+  expect(Date.parse(last_active ?? "") - Date.parse(started_at ?? "")).toBeGreaterThan(60_000);
+  shop.time.pass(10_000);
+  shop.write(`POST ${path}/suspend`);
+  const asked = shop.time.now();
+  shop.finishOperations();
+  const idle = shop.get(primary);
+  expect([idle.started_at, idle.last_active]).toEqual([started_at, last_active]);
+  expect(Date.parse(idle.suspended_at ?? "")).toBeGreaterThan(asked);
+});

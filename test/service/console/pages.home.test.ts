@@ -95,6 +95,18 @@ describe("the home page", () => {
     expect(part("failed")).toContain("No operation failed.");
   });
 
+  it("shows an operation that began before the last seven days, and failed in them", () => {
+    shop.core.change(({ store }, at) => {
+      const times = { durationMs: 1, due: undefined, createdAt: at - 8 * day };
+      const where = { projectId: project, branchId: undefined, endpointId: undefined, chain: undefined };
+      const what = { id: "op-late", action: "apply_config", effect: "none", status: "running" } as const;
+      const operation = store.operations.insert({ ...what, ...where, ...times });
+      store.operations.forceFailure(operation.id, "late");
+      store.operations.fail(operation, at);
+    });
+    expect(part("failed")).toContain("apply config shop late");
+  });
+
   it("says what to do next where there is nothing, and makes a first project for an account that has none", () => {
     expect([part("active"), part("ending"), part("failed")]).toEqual([
       expect.stringContaining("Nothing is active. A connection wakes a compute: choose one"),

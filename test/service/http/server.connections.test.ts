@@ -51,3 +51,9 @@ test.each([
   await once(socket, "close");
   expect(socket.bytesRead).toBe(0);
 });
+
+it("an answer may take longer to be made than a client may take to read it", async () => {
+  await using shop = await ListeningShop.start({ faults: true }, { answerTimeoutMs: 50 });
+  shop.core.setFaults([{ method: "*", route: "*", kind: "delay", ms: 400 }]);
+  expect((await fetch(`${shop.baseURL}/auth`)).status).toBe(401);
+});

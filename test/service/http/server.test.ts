@@ -221,7 +221,12 @@ it("a client that is slow to take events gets the newest of those that wait, and
   await expect.poll(() => wire.received.includes("data: newest\n\n")).toBe(true);
   sinks[0]?.send("data: later\n\n");
   await expect.poll(() => wire.received.includes("data: later\n\n")).toBe(true);
-  expect(wire.received.match(/(?<=data: )[a-z]+/g)).toEqual(["first", "newest", "later"]);
+  // The connection is free again once more, and nothing waits.
+  sinks[0]?.send(`data: second ${long}\n\n`);
+  await expect.poll(() => wire.received.includes(`second ${long}\n\n`)).toBe(true);
+  sinks[0]?.send("data: last\n\n");
+  await expect.poll(() => wire.received.includes("data: last\n\n")).toBe(true);
+  expect(wire.received.match(/(?<=data: )[a-z]+/g)).toEqual(["first", "newest", "later", "second", "last"]);
   sinks[0]?.end();
   await expect.poll(() => closed.mock.calls.length).toBe(1);
 });

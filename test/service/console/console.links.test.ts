@@ -1,0 +1,93 @@
+import { beforeEach, expect, it } from "vitest";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
+import { type Seen, textOf, Visitor } from "./visitor.ts";
+
+const shopPage = `/app/projects/${project}`;
+const branch = `${shopPage}/branches/${main}`;
+const compute = `${branch}/computes/${primary}`;
+const trail = [
+  ["Projects", "/app/projects"],
+  ["shop", shopPage],
+] as const;
+const whole = [...trail, ["main", branch]] as const;
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop({ branchRecovery: true });
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+/** The links of a page without those of the menu, or of one of its parts: the words of each, and where it leads. */
+function linksIn(seen: Seen, part = "page"): [words: string, href: string][] {
+  const html = new RegExp(`id="${part}".*`, "s").exec(seen.html)?.[0] ?? "";
+  const end = part === "page" ? html.length : html.indexOf("</section>");
+  return [...html.slice(0, end).matchAll(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].map(
+    ([, href = "", words = ""]) => [textOf({ ...seen, html: words }), href.replaceAll("&amp;", "&")],
+  );
+}
+
+it("the list of computes links each one, its project and its branch", () => {
+  expect(linksIn(ana.get("/app/computes?search=shop-primary"))).toEqual([
+    [primary, compute],
+    ["shop", shopPage],
+    ["main", branch],
+  ]);
+});
+
+it("the page of a project links its operations and each of its branches", () => {
+  expect(linksIn(ana.get(shopPage))).toEqual([
+    trail[0],
+    ["Operations", `${shopPage}/operations`],
+    ["main", branch],
+    ["preview", `${shopPage}/branches/${preview}`],
+    ["staging", `${shopPage}/branches/br-staging-1`],
+  ]);
+});
+
+it("the page of a branch links its project, its roles, its parent, its computes and those of its operations", () => {
+  shop.active();
+  const links = linksIn(ana.get(branch));
+  expect(links).toEqual([...trail, ["Roles and databases", `${branch}/roles`], [primary, compute], [primary, compute]]);
+  expect(linksIn(ana.get(`${shopPage}/branches/${preview}`))).toContainEqual(["main", branch]);
+});
+
+it("the page of a compute links its branch, and its operations as the search finds them", () => {
+  shop.active();
+  const seen = ana.get(compute);
+  expect(linksIn(seen).slice(0, 3)).toEqual(whole);
+  const all = `${shopPage}/operations?search=${primary}`;
+  expect(linksIn(seen, "operations")).toEqual([
+    [primary, compute],
+    ["All operations of this compute", all],
+  ]);
+  expect(linksIn(ana.get(all))).toEqual([...trail, [primary, compute]]);
+  expect(linksIn(ana.get(`${shopPage}/operations?search=ep-none`))).toEqual(trail);
+});
+
+it.each(["roles", "query"])("the page of a branch's %s leads back to the branch", (page) => {
+  expect(linksIn(ana.get(`${branch}/${page}`))).toEqual(whole);
+});
+
+it("the ways to connect keep database, role, pooler and a password that is shown", () => {
+  const chosen = "database=neondb&role=neondb_owner&pooled=true";
+  const at = (query: string) => linksIn(ana.get(`${compute}?${query}`), "connect");
+  const shown = at(`${chosen}&for=env&password=shown`);
+  expect(shown[0]).toEqual(["Hide the password", `?${chosen}&for=env&password=#connect`]);
+  expect(shown[1]).toEqual(["psql", `?${chosen}&for=psql&password=shown#connect`]);
+  const hidden = at(`${chosen}&for=env`);
+  expect(hidden[0]).toEqual(["Show the password", `?${chosen}&for=env&password=shown#connect`]);
+  expect(hidden[1]).toEqual(["psql", `?${chosen}&for=psql#connect`]);
+});
+
+it("the home page links what ends soon, but for what was deleted since", () => {
+  const expires_at = new Date(shop.time.now() + 86_400_000).toISOString();
+  for (const id of [preview, "br-staging-1"]) {
+    expect(shop.ana(`PATCH /projects/${project}/branches/${id}`, { branch: { expires_at } }).status).toBe(200);
+  }
+  expect(shop.ana(`DELETE /projects/${project}/branches/br-staging-1`).status).toBe(200);
+  expect(linksIn(ana.get("/"), "ending")).toEqual([
+    ["preview", `${shopPage}/branches/${preview}`],
+    ["shop", shopPage],
+  ]);
+});
