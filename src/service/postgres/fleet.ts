@@ -49,7 +49,12 @@ export class Fleet {
       reading: (data, edition, act) => this.#reading(data, edition, act),
       now: () => ports.clock.now(),
     });
-    const logouts = new Logouts({ ...ports, running: () => this.running() });
+    const restart = async (replica: StoredEndpoint) => {
+      await this.#stop(replica.id);
+      await this.#startReplica(replica, await this.#editionOf(replica));
+      return this.serverOf(replica.id);
+    };
+    const logouts = new Logouts({ ...ports, running: () => this.running(), restart });
     this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage, logOut: (...of) => logouts.end(...of) });
   }
 
@@ -95,10 +100,8 @@ export class Fleet {
       await writeConfig(before.data, config, { processes, user: home.user });
       before.endpoint = endpoint;
       const connect = (database: string) => this.#ports.sessions.open(config, database);
-      {
-        using client = await connect("postgres");
-        await client.query("SELECT pg_reload_conf()");
-      }
+      const client = await connect("postgres");
+      await client.query("SELECT pg_reload_conf()").finally(() => client.close());
       if (endpoint.type === "read_write") await this.#catalogs.sync(servedBy(before), connect).catch(restart);
     });
   }
@@ -121,9 +124,7 @@ export class Fleet {
   /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
   async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
-    return this.#turns.take(branchId, async () => {
-      return this.#reading(this.storage.of(branchId).directory, edition, act);
-    });
+    return this.#turns.take(branchId, async () => this.#reading(this.storage.of(branchId).directory, edition, act));
   }
 
   #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {

@@ -1,4 +1,5 @@
 import { elapsed, type ServiceClock } from "../clock.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
 import { superuser } from "./config.ts";
 import { endAll } from "./end-sessions.ts";
 import { ServerFailed } from "./failure.ts";
@@ -13,6 +14,8 @@ export interface LogoutPorts {
   sessions: Pick<ServiceSessions, "open">;
   clients: Pick<Sessions, "logOut">;
   clock: Pick<ServiceClock, "after" | "now">;
+  /** Starts a replica again. */
+  restart: (replica: StoredEndpoint) => Promise<Running | undefined>;
 }
 
 /**
@@ -45,7 +48,20 @@ export class Logouts {
     await Promise.all(replicas.map((replica) => this.#endAt(replica, row?.[0] ?? "0/0", roles)));
   }
 
-  async #endAt({ endpoint, config }: Running, position: string, roles: readonly string[] | undefined): Promise<void> {
+  /** A session that computes without a pause may hold a replica up: it ends with the server alone. */
+  async #endAt(replica: Running, position: string, roles: readonly string[] | undefined): Promise<void> {
+    if (await this.#endedAt(replica, position, roles)) return;
+    const again = await this.#ports.restart(replica.endpoint);
+    if (again && (await this.#endedAt(again, position, roles))) return;
+    throw new ServerFailed(`replica ${replica.endpoint.id} is behind: sessions may be open there`);
+  }
+
+  /** Answers false for a replica that does not come to the change. */
+  async #endedAt(
+    { endpoint, config }: Running,
+    position: string,
+    roles: readonly string[] | undefined,
+  ): Promise<boolean> {
     const { sessions, clients, clock } = this.#ports;
     const begunAt = clock.now();
     using server = await sessions.open(config, "postgres");
@@ -54,10 +70,11 @@ export class Logouts {
       const isBehind = (await server.query(behind(position))).length > 0;
       await endSessions(server, waited < patienceMs ? roles : undefined);
       if (!isBehind) break;
-      if (waited > limitMs) throw new ServerFailed(`replica ${endpoint.id} is behind: sessions may be open there`);
+      if (waited > limitMs) return false;
       await elapsed(clock, askAgainMs);
     }
     clients.logOut(endpoint.id, roles);
+    return true;
   }
 }
 

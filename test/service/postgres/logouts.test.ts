@@ -9,11 +9,13 @@ let clock: VirtualClock;
 let done: string[];
 /** True while a replica lacks what the primary has. */
 let isBehind: boolean;
+/** True if that ends with the sessions of its server. */
+let isHeldByASession: boolean;
 let logouts: Logouts;
 beforeEach(() => {
   clock = new VirtualClock();
   done = [];
-  isBehind = false;
+  isBehind = isHeldByASession = false;
   const running = [
     compute("ep-main", "br-main", "read_write"),
     compute("ep-replica", "br-main", "read_only"),
@@ -24,6 +26,11 @@ beforeEach(() => {
     sessions: { open: ({ port }) => Promise.resolve(session(running[port]?.endpoint.id ?? "")) },
     clients: { logOut: (id, roles) => void done.push(`${id}: clients of ${roles?.join() ?? "all"}`) },
     clock,
+    restart: ({ id }) => {
+      done.push(`${id}: starts again`);
+      isBehind &&= !isHeldByASession;
+      return Promise.resolve(running.find(({ endpoint }) => endpoint.id === id));
+    },
   });
 
   /** A compute whose port is its place in the list. */
@@ -90,15 +97,33 @@ it("a replica that is behind is asked again until it has the change, and its ses
   ]);
 });
 
-it("sessions of all end at a replica that a query has held up for ten seconds, and it is given up after thirty", async () => {
-  isBehind = true;
+it("sessions of all end at a replica that a query has held up for ten seconds, and after thirty it starts again", async () => {
+  isBehind = isHeldByASession = true;
   const ending = logouts.end("br-main", session("ep-main"), ["app"]);
-  ending.catch(() => {});
   await clock.advance(9950);
   expect(done).not.toContain("ep-replica: end all");
   await clock.advance(50);
   expect(done.at(-1)).toBe("ep-replica: wait for all");
   await clock.advance(20_000);
+  expect(done.at(-1)).toBe("ep-replica: wait for all");
+  expect(done).not.toContain("ep-replica: clients of app");
+  await clock.advance(50);
+  await ending;
+  expect(done.slice(-7)).toEqual([
+    "ep-replica: closed",
+    "ep-replica: starts again",
+    "ep-replica: has 0/AB",
+    ...ends("ep-replica", "'app'"),
+    "ep-replica: clients of app",
+    "ep-replica: closed",
+  ]);
+});
+
+it("a replica that is behind thirty seconds after it has started again is given up", async () => {
+  isBehind = true;
+  const ending = logouts.end("br-main", session("ep-main"), ["app"]);
+  ending.catch(() => {});
+  await clock.advance(60_050);
   expect(done.at(-1)).toBe("ep-replica: wait for all");
   await clock.advance(50);
   await expect(ending).rejects.toThrow("replica ep-replica is behind: sessions may be open there");

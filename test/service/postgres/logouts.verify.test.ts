@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { PgClient } from "./node-postgres.ts";
-import { main, project } from "./rig.ts";
+import { main, paths, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -89,6 +89,27 @@ describe("a session of a client", () => {
     for (const one of [own, others, reading]) expect((await one.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
     await others.end();
     await reading.end();
+  });
+
+  it("a session ends that holds a replica up and computes without a pause, and its password is refused there", async () => {
+    const thief = await rig.newRole("replicator");
+    await rig.query(thief, "CREATE SCHEMA replicator", `CREATE TABLE replicator.bait AS ${paths}`);
+    const atReplica = await rig.uri({ endpoint: replica, role: "replicator" });
+    const known = "SELECT FROM pg_class WHERE relname = 'bait'";
+    await expect.poll(() => rig.query(atReplica, known).catch(() => [])).toHaveLength(1);
+    const held = await rig.client(atReplica);
+    await held.query("BEGIN");
+    held.query("SELECT one ?# other FROM replicator.bait").catch(() => {});
+    const computes = "SELECT FROM pg_stat_activity WHERE usename = 'replicator' AND query ~ '[?]#'";
+    await expect.poll(() => rig.query(atReplica, computes)).toHaveLength(1);
+    // Its lock keeps the replica from what comes next, the new password among it.
+    await rig.query(thief, "TRUNCATE replicator.bait");
+    const [reset] = await rig.change("POST", `${roles}/replicator/reset_password`);
+    expect(reset).toMatchObject({ status: "finished" });
+    await expect(rig.query(atReplica, "SELECT 1")).rejects.toThrow(/password authentication failed/);
+    const now = await rig.uri({ endpoint: replica, role: "replicator" });
+    expect(await rig.query(now, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    own = await rig.client(await rig.uri());
   });
 
   it("no session ends where a role or database is made, changed or deleted that has none", async () => {

@@ -27,6 +27,10 @@ export const seed = {
   ],
 };
 
+/** Two paths; whether they meet is a computation of hours, which asks nowhere whether it is to end. */
+export const paths = `SELECT ('[' || string_agg('(' || i || ',0)', ',') || ']')::path AS one,
+  ('[(-5,-5),(-5,1),' || string_agg('(' || i || ',1)', ',') || ']')::path AS other FROM generate_series(1, 300000) i`;
+
 const Operation = z.looseObject({
   id: z.string(),
   action: z.string(),
