@@ -89,3 +89,17 @@ describe("the pages of an organization's members", () => {
     expect(seen.toSorted()).toEqual(["ana@example.com", "bob@example.com", "eve@example.com"]);
   });
 });
+
+it("members who joined at once, or have one role, are listed in the order of their emails", () => {
+  shop.core.change(({ store: { accounts } }, at) => {
+    for (const name of ["cy", "fay", "dan", "gus", "hal"]) {
+      const id = `acc-${name}`;
+      accounts.insert({ id, uuid: id, email: `${name}@example.com`, name, plan: "free", createdAt: at });
+      accounts.putMember({ organizationId: "org-shop", accountId: id, role: "member", joinedAt: at });
+    }
+  });
+  const emails = (query: string) => page(query).members.map(({ user }) => user.email.split("@")[0]);
+  const all = ["ana", "bob", "cy", "dan", "fay", "gus", "hal"];
+  expect(emails("sort_by=joined_at")).toEqual(all);
+  expect(emails("sort_by=role&sort_order=desc")).toEqual([...all.slice(1), "ana"]);
+});

@@ -84,6 +84,6 @@ export class Accounts {
   }
 
   members(organizationId: string): Member[] {
-    return this.#members.all("WHERE organization_id = ? ORDER BY joined_at, account_id", organizationId);
+    return this.#members.all("WHERE organization_id = ?", organizationId);
   }
 }

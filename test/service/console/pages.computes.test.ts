@@ -227,3 +227,13 @@ it("the use of a compute that runs since the week before counts from Monday on, 
   expect(rowsIn(later.get("/app/computes"))[0]).toContain("1 CU hour");
   expect(textOf(later.get(page))).toContain("1 CU hour this week");
 });
+
+it("a compute that starts from idle is found among those that start, until it is active", () => {
+  const found = (state: string) =>
+    rowsIn(ana.get(`/app/computes?state=${state}`)).some(([id]) => id?.includes(primary));
+  expect(["starting", "active", "idle"].map(found)).toEqual([false, false, true]);
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  expect(["starting", "active", "idle"].map(found)).toEqual([true, false, true]);
+  shop.finishOperations();
+  expect(["starting", "active", "idle"].map(found)).toEqual([false, true, false]);
+});

@@ -77,6 +77,9 @@ describe("a seed", () => {
       Object.values(service.send(key, `GET ${path}`).body).map((one) => Object(one).name);
     expect(names("b2-key", "/api_keys")).toEqual(["phone", "desk"]);
     expect(names("org-key", "/organizations/org-a/api_keys")).toEqual(["ci", "one"]);
+    // The organization's administrator has made them, wherever it stands among the members.
+    const made = Object.values(service.send("a-key", "GET /organizations/org-a/api_keys").body);
+    expect(made).toMatchObject([{ created_by: { name: "Ada" } }, { created_by: { name: "Ada" } }]);
     const status = (id: string) => service.send("scoped-key", `GET /projects/${id}`).status;
     expect([status("pro-full"), status("pro-none")]).toEqual([200, 404]);
   });
