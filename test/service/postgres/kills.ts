@@ -68,7 +68,7 @@ async function writeUntilItEnds(rig: PostgresRig, uri: string, writer: number, c
 }
 
 /** The servers on this data, without their guardians and their own processes. */
-function servers(data: string): string[] {
+export function servers(data: string): string[] {
   return commandLines().filter((line) => line.includes(`${data}.postgres/branches`) && /^\S*postgres -D /.test(line));
 }
 
