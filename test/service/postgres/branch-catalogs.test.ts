@@ -114,4 +114,24 @@ describe("a server of data that its branch no longer means", () => {
     await catalogs.refresh({ branchId: "br-a", generation: "new" }, connect);
     expect([brought(), store.branchData.get("br-a")?.maxConnections]).toEqual([["neondb", "mine"], 901]);
   });
+
+  it.each([
+    ["what is recorded of the data stays", { maxConnections: 901 }, ["neondb"]],
+    ["data that replaces it counts as data that has nothing", { generation: "newer" }, []],
+  ])("while a server is given roles and databases, %s", async (_, change, databases) => {
+    const { store, catalogs, brought } = branch();
+    const row = store.branchData.get("br-a");
+    let sessions = 0;
+    const connect = () => {
+      sessions += 1;
+      // The first session asks for what clients have changed.
+      if (row && sessions === 2) store.transaction(() => store.branchData.put({ ...row, ...change }));
+      return Promise.resolve(
+        Object.assign(JSON.parse("{}"), { query: () => Promise.resolve([]), [Symbol.dispose]() {} }),
+      );
+    };
+    await catalogs.sync({ branchId: "br-a", generation: "new" }, connect);
+    expect(store.branchData.get("br-a")).toMatchObject(change);
+    expect(brought()).toEqual(databases);
+  });
 });
