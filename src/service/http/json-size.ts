@@ -10,9 +10,23 @@ export interface JsonLimits {
   string: number;
   /** Escapes in all strings: each takes the parser as long as a dozen bytes. */
   escapes: number;
+  /** Bytes of the names of all fields, each with `perName` more: the parser looks for each among all that there are. */
+  names: number;
 }
 
-const code = { quote: 0x22, comma: 0x2c, array: 0x5b, backslash: 0x5c, arrayEnd: 0x5d, object: 0x7b, objectEnd: 0x7d };
+/** Bytes that a name counts beside its own. */
+const perName = 150;
+
+const code = {
+  quote: 0x22,
+  comma: 0x2c,
+  colon: 0x3a,
+  array: 0x5b,
+  backslash: 0x5c,
+  arrayEnd: 0x5d,
+  object: 0x7b,
+  objectEnd: 0x7d,
+};
 
 /**
  * Counts what a JSON text has, byte by byte as it arrives and before it is parsed: parsing and checking a value costs
@@ -26,6 +40,9 @@ export class JsonSize {
   #values = 1;
   /** Bytes of the string around the next byte; `undefined` outside of strings. */
   #string: number | undefined;
+  /** Bytes of the last string. */
+  #last = 0;
+  #names = 0;
   #isEscaped = false;
   #escapes = 0;
 
@@ -43,6 +60,7 @@ export class JsonSize {
         this.#string += end - at;
         if (this.#string > this.#limits.string) return `a string of more than ${this.#limits.string} bytes`;
         if (this.#escapes > this.#limits.escapes) return `more than ${this.#limits.escapes} escapes in strings`;
+        this.#last = this.#string;
         if (end < bytes.length) this.#string = undefined;
         at = end + 1;
       } else {
@@ -68,7 +86,7 @@ export class JsonSize {
   }
 
   #count(byte = 0): string | undefined {
-    const { depth, width, values } = this.#limits;
+    const { depth, width, values, names } = this.#limits;
     switch (byte) {
       case code.quote:
         this.#string = 0;
@@ -84,6 +102,9 @@ export class JsonSize {
       case code.objectEnd:
         this.#depth = Math.max(0, this.#depth - 1);
         return undefined;
+      case code.colon:
+        this.#names += perName + this.#last;
+        return this.#names > names ? `more names of fields than fit into ${names} bytes` : undefined;
       case code.comma: {
         const commas = (this.#commas[this.#depth] ?? 0) + 1;
         this.#commas[this.#depth] = commas;

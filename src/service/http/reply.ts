@@ -4,7 +4,14 @@ import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from 
 import type { Handled } from "./route.ts";
 
 /** The most that a body has which a call can use; above a list of 1,000 faults. */
-export const bodyLimits: JsonLimits = { depth: 16, width: 1000, values: 10_000, string: 65_536, escapes: 500_000 };
+export const bodyLimits: JsonLimits = {
+  depth: 16,
+  width: 1000,
+  values: 10_000,
+  string: 65_536,
+  escapes: 500_000,
+  names: 3_000_000,
+};
 
 /** The body of a call as JSON; `undefined` where it has none. It is counted before it is parsed. */
 export function parsedBody({ body }: ServiceCall): unknown {

@@ -2,7 +2,7 @@ import { expect, it, test } from "vitest";
 import { JsonSize } from "../../../src/service/http/json-size.ts";
 import { Shop } from "../support/shop.ts";
 
-const limits = { depth: 3, width: 4, values: 12, string: 8, escapes: 2 };
+const limits = { depth: 3, width: 4, values: 12, string: 8, escapes: 2, names: 604 };
 
 /** What is too much in a text that comes in pieces of a length. */
 function excess(text: string, length = text.length): string | undefined {
@@ -32,6 +32,8 @@ test.each([
   ['["\\",,,,,"]', undefined],
   ['["\\\\",0,0,0,0]', "an array or an object with more than 4 elements"],
   ["]]]]}}}}[0,0]", undefined],
+  ['{"a":{"b":{"c":0}},"d":":"}', undefined],
+  ['{"a":{"b":{"c":0}},"de":0}', "more names of fields than fit into 604 bytes"],
   [String.raw`["\n","\\"]`, undefined],
   [String.raw`["\n","\n","\u0041"]`, "more than 2 escapes in strings"],
   [String.raw`"\\\\\\"`, "more than 2 escapes in strings"],

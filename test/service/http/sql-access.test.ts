@@ -9,7 +9,7 @@ import { ListeningShop } from "../support/listening.ts";
 import { keys, main, primary, project } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
-const limits = { depth: 10, width: 10, values: 10, string: 1_000_000, escapes: 10 };
+const limits = { depth: 10, width: 10, values: 10, string: 1_000_000, escapes: 10, names: 10_000 };
 
 /** Answers with the length of a body that has at most a megabyte, if the client logs in as `app`. */
 class Access implements SqlAccess {

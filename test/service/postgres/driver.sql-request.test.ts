@@ -1,5 +1,6 @@
 import { expect, it, test } from "vitest";
-import { readSqlLogin, readSqlStatements } from "../../../src/service/postgres/driver/sql-request.ts";
+import { JsonSize } from "../../../src/service/http/json-size.ts";
+import { readSqlLogin, readSqlStatements, sqlLimits } from "../../../src/service/postgres/driver/sql-request.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 
 const uri = "postgresql://app:secret@ep-main.localhost/stock";
@@ -135,4 +136,16 @@ test.each([
 it("a statement and a parameter keep characters beyond the first plane", () => {
   const { statements } = readSqlStatements('{"query":"SELECT \'\\ud83d\\ude00\'","params":["\\ud83d\\ude00", null]}');
   expect(statements).toEqual([{ sql: "SELECT '\u{1f600}'", values: ["\u{1f600}", null] }]);
+});
+
+test.each([
+  ["thirty names of 100,000 bytes", 30, 100_000, undefined],
+  ["a hundred names of 100,000 bytes", 100, 100_000, "more names of fields"],
+  ["40,000 short names", 40_000, 10, undefined],
+  ["60,000 short names", 60_000, 10, "more names of fields"],
+])("a statement whose parameter has %s has this too much before it is parsed: %s", (_what, names, length, excess) => {
+  const fields = Array.from({ length: names }, (_, n) => `"${String(n).padEnd(length, "k")}":1`);
+  const size = new JsonSize(sqlLimits);
+  const found = size.push(Buffer.from(`{"query":"SELECT $1","params":[{${fields.join(",")}}]}`));
+  expect(found?.slice(0, 20)).toBe(excess);
 });

@@ -46,6 +46,7 @@ export const sqlLimits: JsonLimits = {
   values: 200_000,
   string: longestSqlBody,
   escapes: 4_000_000,
+  names: 8_000_000,
 };
 
 const Statement = z.object({ query: z.string(), params: z.array(z.unknown()).default([]) });
