@@ -244,7 +244,8 @@ describe("the history of a branch", () => {
     const { pending } = fakes.clock;
     for (let times = 0; times < 2; times += 1) {
       fakes.clock.advance(5 * second);
-      expect(fakes.clock.pending).toBe(pending - 1);
+      // The keeper works, and so may what keeps logs short.
+      expect(fakes.clock.pending).toBeLessThan(pending);
       await expect.poll(() => fakes.clock.pending).toBe(pending);
     }
     const told = fakes.lines.filter((line) => line.startsWith(`the history of branch ${main} cannot be kept`));
