@@ -87,7 +87,8 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
 
 /**
  * Drops a database. Each session of the server has to take note of that, and one whose client reads nothing of a long
- * result does not: it is ended after a while. Where another one computes without a pause, the drop is given up.
+ * result does not: it is ended after a while, as is one that replicates from the database. Where another one computes
+ * without a pause, the drop is given up.
  */
 async function dropDatabase(client: Session, name: string): Promise<void> {
   const statement = `DROP DATABASE ${identifier(name)} WITH (FORCE)`;
@@ -95,7 +96,7 @@ async function dropDatabase(client: Session, name: string): Promise<void> {
   try {
     await client.query(statement);
   } catch {
-    await endAll(client, "wait_event = 'ClientWrite'");
+    await endAll(client, `(wait_event = 'ClientWrite' OR datname =${literal(name)})`);
     await client.query(statement);
   } finally {
     await client.query("SET statement_timeout = 0");

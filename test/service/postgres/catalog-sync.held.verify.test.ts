@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { streamOf } from "./node-postgres.ts";
-import { main, paths, project } from "./rig.ts";
+import { main, paths, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -25,6 +25,20 @@ it("a client that reads nothing of a long result keeps no database that the API 
   expect(deleted).toMatchObject({ status: "finished" });
   expect(await rig.query(uri, "SELECT FROM pg_database WHERE datname = 'gone'")).toEqual([]);
   streamOf(client).destroy();
+});
+
+it("a client that replicates from a database keeps none that the API deletes", async () => {
+  await rig.change("PATCH", `/projects/${project}`, { project: { settings: { enable_logical_replication: true } } });
+  await rig.change("POST", `/projects/${project}/endpoints/${primary}/restart`);
+  await newDatabase("followed");
+  const followed = uri.replace("/stock?", "/followed?");
+  await rig.query(followed, "SELECT pg_create_logical_replication_slot('follower', 'test_decoding')");
+  const client = await rig.client(followed, { replication: "database" });
+  client.query("START_REPLICATION SLOT follower LOGICAL 0/0").catch(() => {});
+  await expect.poll(() => rig.query(uri, "SELECT active FROM pg_replication_slots")).toEqual([{ active: true }]);
+  const [deleted] = await rig.change("DELETE", `${databases}/followed`);
+  expect(deleted).toMatchObject({ status: "finished" });
+  await client.end().catch(() => {});
 });
 
 describe("a role whose password is stolen", () => {
