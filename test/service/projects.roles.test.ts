@@ -74,3 +74,15 @@ it("a project of an account shows no organization, even one that has the account
   expect(shown).not.toHaveProperty("org_id");
   expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ org_id: "org-shop", org_name: "Shop" });
 });
+
+it.each([
+  [5432, ""],
+  [5433, ":5433"],
+])("the URI of a compute in a domain names port %i of the servers where that is not the usual one", (port, shown) => {
+  const shop = new Shop({ domain: "db.example.com" });
+  Object.assign(shop.core.context.backend, { address: { host: "192.0.2.1", port } });
+  const query = "database_name=neondb&role_name=neondb_owner&pooled=true";
+  expect(shop.ana(`GET /projects/${project}/connection_uri?${query}`).body["uri"]).toContain(
+    `@ep-shop-primary-pooler.db.example.com${shown}/neondb?sslmode=require`,
+  );
+});
