@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
@@ -7,19 +9,25 @@ import { certificateFor, newAuthority } from "../../../src/service/postgres/prox
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { realClock } from "../../support/real-clock.ts";
 
-/** Remembers which computes the clients of WebSockets mean. */
+/** Remembers which computes the clients of WebSockets mean, and what these send. */
 class Recording extends Proxy {
   readonly served: (string | undefined)[] = [];
+  received = "";
 
   override serveWebSocket(stream: Duplex, host: string | undefined): void {
     this.served.push(host);
-    stream.end();
+    stream
+      .on("error", () => {})
+      .on("data", (chunk: Buffer) => {
+        this.received += chunk.toString();
+      });
   }
 }
 
 const nobody = () => Promise.reject(new Error("nobody is let in"));
 
-it("a WebSocket leads to the compute of its address, or without one of its host, where that is a compute's", async () => {
+/** Takes WebSockets, and answers what remembers them and the port. */
+async function listening(): Promise<{ proxy: Recording; port: number }> {
   const certificate = certificateFor(["localhost"], newAuthority(0), 0);
   const proxy = new Recording({ clock: realClock, certificate, admit: nobody, onError: () => {} });
   const access = new DriverAccess(realClock, proxy, nobody, nobody);
@@ -32,7 +40,11 @@ it("a WebSocket leads to the compute of its address, or without one of its host,
     server.closeAllConnections();
   });
   const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  return { proxy, port: typeof address === "object" && address ? address.port : 0 };
+}
+
+it("a WebSocket leads to the compute of its address, or without one of its host, where that is a compute's", async () => {
+  const { proxy, port } = await listening();
   for (const [path, host] of [
     ["/v2", "ep-main.localhost"],
     ["/v2", "api.localhost"],
@@ -40,7 +52,30 @@ it("a WebSocket leads to the compute of its address, or without one of its host,
     ["/v2?address=ep-other.localhost:5432", "ep-main.localhost"],
   ] as const) {
     const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { host } });
-    await new Promise((resolve) => client.once("close", resolve));
+    await once(client, "open");
+    client.terminate();
   }
   expect(proxy.served).toEqual(["ep-main.localhost", undefined, undefined, "ep-other.localhost:5432"]);
+});
+
+it("what a client sends behind its handshake, without waiting for the answer, is read first", async () => {
+  const { proxy, port } = await listening();
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  const lines = [
+    "GET /v2 HTTP/1.1",
+    "host: ep-main.localhost",
+    "connection: Upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    "",
+    "",
+  ];
+  // A binary message whose mask changes nothing.
+  const frame = Buffer.from([0x82, 0x85, 0, 0, 0, 0, ...Buffer.from("early")]);
+  socket.write(Buffer.concat([Buffer.from(lines.join("\r\n")), frame]));
+  await expect.poll(() => proxy.received).toBe("early");
 });
