@@ -319,10 +319,12 @@ describe("what a client that replicates says", () => {
     expect(() => replicationCommands().push(message("Q", `${command}\0`))).toThrow(/a client replicates logically/);
   });
 
-  it("a client that replicates cannot have a statement held that is longer than a megabyte", () => {
+  it("a client that replicates cannot have a statement held that is longer than a megabyte, and sends as much data as it likes", () => {
     const long = message("Q", "");
     long.writeUInt32BE(1024 ** 2 + 1, 1);
     expect(() => replicationCommands().push(long)).toThrow(/at most 1048576 bytes/);
+    const data = Buffer.concat([Buffer.from("d"), long.subarray(1), Buffer.alloc(100)]);
+    expect(Buffer.from(replicationCommands().push(data))).toEqual(data);
   });
 });
 
