@@ -59,6 +59,6 @@ it("the session in which a schema could not be read is ended", async () => {
     connection.write(refused);
   });
   const connect = (database: string) => SqlClient.connect({ socket, user: "cloud_admin", password: "", database });
-  await expect(readerOf(connect).read(main, "stock")).rejects.toThrow();
+  await expect(readerOf(connect).read(main, "stock")).rejects.toThrow("no");
   await expect.poll(() => heard.slice(-5)).toBe("X\0\0\0\x04");
 });
