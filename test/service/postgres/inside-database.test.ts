@@ -4,7 +4,7 @@ import { insideDatabase } from "../../../src/service/postgres/inside-database.ts
 const nothing = () => Promise.resolve([]);
 const failing = () => Promise.reject(new Error("the server has no room"));
 
-/** Acts in a database that is closed or open; answers the statements about it, and how often the session there ended. */
+/** Acts in a database; answers the statements about that, and how often the session there ended. */
 async function entered(closed: "t" | "f", connects: boolean, act: () => Promise<unknown>) {
   const statements: string[] = [];
   let ended = 0;
