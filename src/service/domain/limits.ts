@@ -7,16 +7,16 @@ import type { Branch } from "../store/branches.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
-/** The most branches of a project, on the free plan and on a paid one. */
-const branchesOf = { free: 10, paid: 5000 } as const;
-/** The most projects of an owner, likewise: the console's first page looks at all of them. */
-const projectsOf = { free: 100, paid: 1000 } as const;
+/** The most branches of a project, and the most projects of an owner, at which the console's first page looks. */
+function allowedBy(plan: string): { branches: number; projects: number } {
+  return plan === "free" ? { branches: 10, projects: 100 } : { branches: 5000, projects: 1000 };
+}
 
 const code = errorCodes.branchesLimit;
 
 /** The most projects of an owner with this plan. */
 export function mostProjects(plan: string): number {
-  return projectsOf[plan === "free" ? "free" : "paid"];
+  return allowedBy(plan).projects;
 }
 
 /** Refuses one more project where its owner would have more than the plan allows. */
@@ -29,7 +29,7 @@ export function refuseProjectBeyondLimit({ store }: ServiceContext, owner: Owner
 
 /** The most branches of a project, and the most deleted ones that it keeps beside them. */
 export function mostBranches(store: Store, { owner }: Pick<Project, "owner">): number {
-  return branchesOf[planOf(store, owner) === "free" ? "free" : "paid"];
+  return allowedBy(planOf(store, owner)).branches;
 }
 
 /** Refuses one more branch, or so many, where the project would have more than its owner's plan allows. */
