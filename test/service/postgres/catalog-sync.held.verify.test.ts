@@ -60,13 +60,16 @@ describe("a role whose password is stolen", () => {
     await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
   });
 
-  it("a role has the password to which the API resets it, though its session changes it all the time", async () => {
+  it("a role has the password to which the API resets it, though its sessions change it all the time", async () => {
     const before = await rig.newRole("restless");
-    const held = await rig.client(before);
-    held.query("DO $$ BEGIN LOOP ALTER ROLE CURRENT_USER PASSWORD 'stolen'; COMMIT; END LOOP; END $$").catch(() => {});
-    const stolen = before.replace(/:npg_[^@]*@/, ":stolen@");
-    await expect.poll(() => rig.query(stolen, "SELECT 1 AS one").catch(String)).toEqual([{ one: 1 }]);
+    // Two that change it at one moment: one of them is refused.
+    const change = "BEGIN ALTER ROLE CURRENT_USER PASSWORD 'stolen'; EXCEPTION WHEN OTHERS THEN NULL; END; COMMIT";
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => rig.client(before)));
+    for (const held of sessions) held.query(`DO $$ BEGIN LOOP ${change}; END LOOP; END $$`).catch(() => {});
+    // Each turn of the loop makes another verifier, so a login meets two of them, and neither password is sure to work.
+    await expect.poll(() => rig.query(before, "SELECT 1").catch(String)).toMatch(refused);
     await reset("restless");
+    const stolen = before.replace(/:npg_[^@]*@/, ":stolen@");
     await expect(rig.query(stolen, "SELECT 1")).rejects.toThrow(refused);
   });
 });
