@@ -39,3 +39,15 @@ it("the defaults of tables stand once, before the first of 20,000 tables that co
   expect(sql.match(/SET default_tablespace/g)).toHaveLength(1);
   expect(sql.indexOf("SET default_tablespace")).toBeLessThan(sql.indexOf("CREATE TABLE"));
 });
+
+it("a client's text that says OWNER TO many times is written in no more time than its characters take", async () => {
+  const text = "OWNER TO ".repeat(50_000);
+  const before = process.cpuUsage();
+  const sql = await dump(
+    [["pg_class/1", "VIEW", "public", "long", "app", `CREATE VIEW long AS SELECT '${text}\n';`]],
+    [],
+  );
+  expect(sql).toContain(text);
+  // Half a minute, where each of them is a place at which the end of the line is looked for.
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+});

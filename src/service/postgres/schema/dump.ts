@@ -91,7 +91,9 @@ function compare(one: string, other: string): number {
 }
 
 function block({ type, schema, name, owner, statements }: SchemaObject): string {
-  const end = /OWNER TO .*;$/.test(statements) ? "\n\n" : "\n\n\n";
+  // A pattern would look through a client's long line again from each place where it begins to match.
+  const last = statements.slice(statements.lastIndexOf("\n") + 1);
+  const end = last.includes("OWNER TO ") && last.endsWith(";") ? "\n\n" : "\n\n\n";
   return `--\n-- Name: ${name}; Type: ${type}; Schema: ${schema}; Owner: ${owner}\n--\n\n${statements}${end}`;
 }
 
