@@ -82,6 +82,8 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
     incoming.on("data", read);
     incoming.once("end", () => void end());
     incoming.once("error", reject);
+    // A request that is destroyed here has neither an end nor an error.
+    incoming.once("close", () => incoming.readableEnded || reject(new Error("the connection was ended")));
   });
 }
 

@@ -1,4 +1,4 @@
-import { expect, it, test } from "vitest";
+import { expect, it, test, vi } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
@@ -152,6 +152,17 @@ it("a connection whose body comes in thousands of tiny pieces is ended, whether 
   few.send(`${post(chunked)}${tiny.repeat(9000)}0\r\n\r\n`);
   expect(await few.answer()).toMatch(/^HTTP\/1\.1 400 /);
   few.socket.destroy();
+});
+
+it("the bytes of a body whose connection is ended for its tiny pieces are given back", async () => {
+  const bytes = new Shares();
+  const taken = vi.spyOn(bytes, "of");
+  await using shop = await ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 });
+  const wire = new Wire(shop);
+  wire.send(`${post("Transfer-Encoding: chunked")}${"1\r\n \r\n".repeat(100_000)}`);
+  await wire.ended;
+  expect(taken).toHaveBeenCalledOnce();
+  await expect.poll(() => bytes.all).toBe(0);
 });
 
 test.each([
