@@ -36,6 +36,7 @@ import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
 import { Templates } from "./templates.ts";
+import { UsageKeeper } from "./usage-keeper.ts";
 import { Verifiers } from "./verifiers.ts";
 
 export interface PostgresSettings {
@@ -86,6 +87,7 @@ export class Postgres {
   #fleet: Fleet | undefined;
   #keeper: HistoryKeeper | undefined;
   #logs: LogKeeper | undefined;
+  #usage: UsageKeeper | undefined;
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
@@ -213,10 +215,12 @@ export class Postgres {
     this.#logs = new LogKeeper(clock, () =>
       fleet.running().flatMap(({ endpoint: { id } }) => [this.#home.log(id), this.#home.log(id, "-pooler")]),
     );
+    this.#usage = new UsageKeeper(service);
     this.#runner.begin();
     this.#activity.begin();
     this.#keeper.begin();
     this.#logs.begin();
+    this.#usage.begin();
     this.#gate = gate;
     this.#begun.resolve(gate);
   }
@@ -253,6 +257,7 @@ export class Postgres {
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
   async close(): Promise<void> {
     this.#begun.reject(new Rejection("57P03", "the service is shutting down"));
+    this.#usage?.close();
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project, seed } from "./rig.ts";
 
@@ -183,6 +184,29 @@ describe("a service that begins on an earlier one's data", () => {
     await beginAgain(start);
     expect([state(), fakes.operations().length]).toEqual([["idle", false], 1]);
     expect(fakes.compute()).toMatchObject({ suspendDue: undefined, meteredAt: undefined });
+  });
+
+  it("the service shows the usage that the earlier one has shown, which is recorded at its end", async () => {
+    const Used = z.looseObject({ project: z.looseObject({ compute_time_seconds: z.number() }) });
+    const used = async () =>
+      Used.parse((await fakes.send(`GET /projects/${project}`)).body).project.compute_time_seconds;
+    let before = 0;
+    await beginAgain(async () => {
+      await start();
+      fakes.clock.advance(4 * minute);
+      before = await used();
+    });
+    expect([before >= 240, (await used()) >= before]).toEqual([true, true]);
+  });
+
+  it("usage is recorded every ten minutes, for the case that the process is killed", async () => {
+    await fakes.change(`PATCH ${compute}`, { endpoint: { suspend_timeout_seconds: -1 } });
+    await start();
+    const recorded = () => Math.floor((fakes.store.projects.get(project)?.activeMs ?? 0) / minute);
+    for (const minutes of [10, 20]) {
+      fakes.clock.advance(10 * minute);
+      expect(recorded()).toBe(minutes);
+    }
   });
 
   it("the service wakes what never sleeps", async () => {
