@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
+import { mostAtOnce } from "./computes/due-events.ts";
 import type { ServiceContext } from "./context.ts";
 import { ErrorLog } from "./error-log.ts";
 import { messageOf } from "./error-message.ts";
@@ -211,7 +212,7 @@ function keepTime(service: Service): () => void {
     if (due === undefined) return;
     cancel = clock.after(Math.min(longestWait, Math.max(0, due - clock.now())), () => {
       try {
-        service.settle();
+        service.settle(clock.now(), mostAtOnce);
         wait();
       } catch (error) {
         service.internalError(error);

@@ -1,7 +1,7 @@
 import { authenticate, knownCaller } from "./accounts/caller.ts";
 import { Changes } from "./changes.ts";
 import { type Random, type ServiceClock, timestamp } from "./clock.ts";
-import { nextDue, settle } from "./computes/due-events.ts";
+import { mostAtOnce, nextDue, settle } from "./computes/due-events.ts";
 import { ModelBackend } from "./computes/model.ts";
 import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
@@ -87,7 +87,7 @@ export class Service {
     const at = this.context.clock.now();
     try {
       // A full disk delays what is due, and leaves reads possible.
-      unlessFull(() => this.settle(at));
+      unlessFull(() => this.settle(at, mostAtOnce));
       return this.#dated(this.#dispatch(call, at, waits === 0));
     } catch (error) {
       if (!(error instanceof Unanswered)) return this.#dated(this.#refuse(call, error));
@@ -144,11 +144,11 @@ export class Service {
     this.#faults.set(faults);
   }
 
-  /** Carries out everything that is due. Every call does this first, and is made at the same time. */
-  settle(now = this.context.clock.now()): void {
+  /** Carries out what is due, at most so many events. Every call does this first, and is made at the same time. */
+  settle(now = this.context.clock.now(), most = Number.POSITIVE_INFINITY): void {
     const due = this.nextDue();
     if (due === undefined || due > now) return;
-    this.change((context) => settle(context, now));
+    this.change((context) => settle(context, now, most));
   }
 
   /** Time of the next timer, in milliseconds since the epoch; `undefined` if there is none. */

@@ -14,13 +14,20 @@ export function nextDue(context: ServiceContext): number | undefined {
   return nextEvent(context)?.at;
 }
 
+/** The most events of one turn of the loop: a tenant chooses how many are due at one time. */
+export const mostAtOnce = 100;
+
 /**
- * Carries out, in order, everything that is due at `now`: operations finish and the next ones start, connections close,
- * computes suspend. Nothing else drives timers, so they survive a restart of the process. To be called in a
- * transaction.
+ * Carries out, in order, what is due at `now`, at most so many events: operations finish and the next ones start,
+ * connections close, computes suspend. Nothing else drives timers, so they survive a restart of the process. To be
+ * called in a transaction.
  */
-export function settle(context: ServiceContext, now: number): void {
-  for (let event = nextEvent(context); event && event.at <= now; event = nextEvent(context)) event.happen();
+export function settle(context: ServiceContext, now: number, most: number): void {
+  for (let count = 0; count < most; count += 1) {
+    const event = nextEvent(context);
+    if (!event || event.at > now) break;
+    event.happen();
+  }
 }
 
 interface DueEvent {

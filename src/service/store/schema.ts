@@ -246,6 +246,19 @@ export const steps: readonly string[] = [
   -- Of the keys from before, any may be a seed's.
   ALTER TABLE api_keys ADD COLUMN planted INTEGER NOT NULL DEFAULT 1;
   `,
+  `
+  -- Each in the whole order in which rows are asked for: thousands may be due at one time.
+  DROP INDEX branches_by_expiry;
+  CREATE INDEX branches_by_expiry ON branches (expires_at, seq) WHERE expires_at IS NOT NULL AND deleted_at IS NULL;
+  DROP INDEX branches_recoverable;
+  CREATE INDEX branches_recoverable ON branches (recoverable_until, seq) WHERE recoverable_until IS NOT NULL;
+  CREATE INDEX branches_deleted ON branches (project_id, deleted_at, seq) WHERE deleted_at IS NOT NULL;
+  DROP INDEX endpoints_by_suspend_due;
+  CREATE INDEX endpoints_by_suspend_due ON endpoints (suspend_due, seq) WHERE suspend_due IS NOT NULL;
+  CREATE INDEX operations_open_ended ON operations (seq) WHERE status = 'running' AND due IS NULL;
+  CREATE INDEX endpoints_active ON endpoints (seq) WHERE current_state = 'active';
+  CREATE INDEX deleted_endpoints_by_branch ON deleted_endpoints (branch_id);
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

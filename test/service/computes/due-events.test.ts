@@ -1,45 +1,42 @@
-import { expect, it } from "vitest";
-import { inShort, main, preview, primary, project, Shop } from "../support/shop.ts";
+import { expect, it, vi } from "vitest";
+import { mostAtOnce } from "../../../src/service/computes/due-events.ts";
+import { preview, project, Shop } from "../support/shop.ts";
 
-const base = `/projects/${project}/branches`;
-
-/** Lets time pass until the next timer. */
-function toNextTimer({ core, time }: Shop): void {
-  time.pass((core.nextDue() ?? time.now()) - time.now());
+/** A shop whose project has so many branches that end in a minute, all at one time. */
+function shopWith(count: number): Shop {
+  const shop = new Shop({ branchRecovery: true });
+  shop.core.change(({ store: { branches } }, at) => {
+    const like = branches.byId(preview);
+    if (!like) throw new Error(`branch ${preview} is gone`);
+    const { seq: _, activeMs: __, computeMs: ___, stateChangedAt: ____, updatedAt: _____, ...fields } = like;
+    for (let n = 0; n < count; n += 1) {
+      branches.insert({ ...fields, id: `br-ends-${n}`, name: `ends-${n}`, expiresAt: at + 60_000, createdAt: at });
+    }
+  });
+  return shop;
 }
 
-it("a branch that is restored is ready when the last of its computes has restarted, and not before", () => {
-  const shop = new Shop();
-  for (const type of ["read_write", "read_only"]) {
-    shop.create({ branch_id: preview, type, suspend_timeout_seconds: -1 });
-    shop.finishOperations();
-  }
-  const state = () => Object(shop.ana(`GET ${base}/${preview}`).body["branch"])["current_state"];
-  expect(shop.ana(`POST ${base}/${preview}/restore`, { source_branch_id: main }).status).toBe(200);
-  const restarts = () => inShort(shop.operations()).slice(0, 2).toSorted();
-  expect([restarts(), state()]).toEqual([["apply_config running", "apply_config running"], "resetting"]);
-  toNextTimer(shop);
-  expect([restarts(), state()]).toEqual([["apply_config finished", "apply_config running"], "resetting"]);
-  toNextTimer(shop);
-  expect([restarts(), state()]).toEqual([["apply_config finished", "apply_config finished"], "ready"]);
+it("a turn of the loop carries out a part of what is due at one time, and those that follow the rest", () => {
+  const shop = shopWith(2 * mostAtOnce + 1);
+  const { branches } = shop.core.context.store;
+  const others = branches.count(project) - 2 * mostAtOnce - 1;
+  shop.time.pass(61_000);
+  const left = () => {
+    expect(shop.core.call({ method: "GET", path: "/healthz" }).status).toBe(200);
+    return branches.count(project) - others;
+  };
+  expect([left(), left(), left()]).toEqual([mostAtOnce + 1, 1, 0]);
+  const endedAt = branches.listDeleted(project).map(({ expiresAt, deletion }) => deletion.at === expiresAt);
+  expect(endedAt).toEqual(Array.from({ length: 2 * mostAtOnce + 1 }, () => true));
 });
 
-it("the next timer is the earliest of an operation, a connection, an inactivity and a branch's end, or none", () => {
-  const shop = new Shop();
-  const next = () => (shop.core.nextDue() ?? Number.NaN) - shop.time.now();
-  expect(next()).toBeNaN();
-  shop.active();
-  const inactivity = next();
-  expect(inactivity).toBeGreaterThan(290_000);
-  const expires_at = new Date(shop.time.now() + 100_000).toISOString();
-  expect(shop.ana(`PATCH ${base}/${preview}`, { branch: { expires_at } }).status).toBe(200);
-  expect(next()).toBe(100_000);
-  shop.connect(primary, 50);
-  expect(next()).toBe(50_000);
-  shop.patch(primary, { pooler_enabled: true });
-  expect(next()).toBeLessThan(3000);
-  shop.finishOperations();
-  shop.time.pass(120_000);
-  expect(shop.ana(`GET ${base}/${preview}`).status).toBe(404);
-  expect(next()).toBeGreaterThan(200_000);
+it("what is due next is found in the order of an index, however much is due at one time", () => {
+  const { core, database } = shopWith(3);
+  core.change(() => {});
+  const one = vi.spyOn(database, "one");
+  core.nextDue();
+  const asked = one.mock.calls.map(([sql]) => sql);
+  const steps = asked.flatMap((sql) => database.all(`EXPLAIN QUERY PLAN ${sql}`)).map(({ detail }) => String(detail));
+  expect(asked).toHaveLength(5);
+  expect(steps.filter((step) => !/ USING (COVERING )?INDEX /.test(step))).toEqual([]);
 });
