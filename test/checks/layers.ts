@@ -107,6 +107,7 @@ const excepted: Readonly<Record<string, string>> = {
   "src/operator/service-client/http-transport.ts": "AbortSignal.timeout",
   "src/service/http/long-answers.ts": "setImmediate(…)",
   "src/service/postgres/sql-client.ts": "setImmediate(…)",
+  "src/service/postgres/schema/dump.ts": "setImmediate(…)",
 };
 
 /** Imports against the direction of the layers, or of a package by who may not know it. */

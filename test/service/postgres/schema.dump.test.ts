@@ -51,3 +51,18 @@ it("a client's text that says OWNER TO many times is written in no more time tha
   // Half a minute, where each of them is a place at which the end of the line is looked for.
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });
+
+it("a schema of many objects is written in many turns of the loop, also where all are one chain", async () => {
+  const count = 20_000;
+  const needs = Array.from({ length: count - 1 }, (_, at) => [`pg_class/VIEW${at}`, `pg_class/VIEW${at + 1}`]);
+  let turns = 0;
+  const countTurn = () => {
+    turns += 1;
+    next = setImmediate(countTurn);
+  };
+  let next = setImmediate(countTurn);
+  await dump(many(count, "VIEW"), needs);
+  clearImmediate(next);
+  // In one turn, all of 80,000 objects take more than half a second.
+  expect(turns).toBeGreaterThan(count / 1000);
+});

@@ -1,3 +1,4 @@
+import { madeOnce } from "../../made-once.ts";
 import type { SqlClient, TextRow } from "../sql-client.ts";
 import type { Kind } from "./kind.ts";
 import { publicationsAndEvents } from "./publications.ts";
@@ -34,23 +35,65 @@ export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<stri
   const [version] = await client.query("SHOW server_version");
   const objects: SchemaObject[] = [];
   for (const { rank, query } of kinds) {
-    for (const row of await client.query(query)) objects.push(objectOf(rank, row));
+    // In order, so that little is left to sort in a turn of the loop.
+    const rows = await client.query(
+      `SELECT * FROM (${query}) o (id, type, schema, name, owner, statements) ORDER BY schema COLLATE "C", name COLLATE "C"`,
+    );
+    await each(rows, (row) => objects.push(objectOf(rank, row)));
   }
-  const sorted = inOrder(objects, await client.query(dependencies));
+  const known = new Set<string>();
+  await each(objects, ({ id }) => known.add(id));
+  const sorted = await inOrder(objects, await ofKnown(await client.query(dependencies), known));
   const firstTable = sorted.find(({ type }) => type === "TABLE");
-  const comments = Map.groupBy(await client.query(commentQuery), ([id]) => id);
-  const written = sorted.flatMap((object) => [
-    ...(object === firstTable ? [tableDefaults] : []),
-    block(object),
-    ...(comments.get(object.id) ?? []).map(([, name, text]) =>
-      block({ ...object, type: "COMMENT", name: name ?? "", statements: text ?? "" }),
-    ),
-  ]);
-  const known = new Set(objects.map(({ id }) => id));
-  const rights = (await client.query(rightsQuery)).filter(([id]) => id === publicSchema || known.has(id ?? ""));
-  for (const row of rights) written.push(block(objectOf(0, row)));
+  const comments = await ofKnown(await client.query(commentQuery), known);
+  const written: string[] = [];
+  const steps = new Steps();
+  for (const object of sorted) {
+    if (object === firstTable) written.push(tableDefaults);
+    written.push(block(object));
+    await steps.next();
+    for (const [, name, text] of comments.get(object.id) ?? []) {
+      written.push(block({ ...object, type: "COMMENT", name: name ?? "", statements: text ?? "" }));
+      await steps.next();
+    }
+  }
+  await each(await client.query(rightsQuery), (row) => {
+    if (row[0] === publicSchema || known.has(row[0] ?? "")) written.push(block(objectOf(0, row)));
+  });
   await client.query("COMMIT");
   return `${header(version?.[0] ?? "")}${written.join("")}--\n-- PostgreSQL database dump complete\n--\n\n`;
+}
+
+/** The number of steps in a turn of the loop. */
+const inOneTurn = 1000;
+
+/** Steps of a long work, which lets others have their turns of the loop: all of a large schema take half a second. */
+class Steps {
+  #count = 0;
+
+  next(): Promise<void> | undefined {
+    this.#count += 1;
+    return this.#count % inOneTurn === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
+  }
+}
+
+/** Acts on each of many, step by step. */
+async function each<One>(all: Iterable<One>, act: (one: One) => void): Promise<void> {
+  const steps = new Steps();
+  for (const one of all) {
+    act(one);
+    await steps.next();
+  }
+}
+
+/** The rows that begin with the id of a known object, by that id. */
+async function ofKnown(rows: readonly TextRow[], known: ReadonlySet<string>): Promise<Map<string, TextRow[]>> {
+  const found = new Map<string, TextRow[]>();
+  await each(rows, (row) => {
+    const id = row[0] ?? "";
+    if (known.has(id)) madeOnce(found, id, () => []).push(row);
+  });
+  return found;
 }
 
 function objectOf(rank: number, row: TextRow): SchemaObject {
@@ -59,25 +102,31 @@ function objectOf(rank: number, row: TextRow): SchemaObject {
 }
 
 /** By kind and name, but what another needs before it. */
-function inOrder(objects: readonly SchemaObject[], needs: readonly TextRow[]): SchemaObject[] {
-  const key = ({ rank, schema, name }: SchemaObject) => `${String(rank).padStart(3, "0")}\0${schema}\0${name}`;
-  const byKey = objects
-    .map((object) => ({ object, key: key(object) }))
-    .toSorted((one, other) => compare(one.key, other.key))
-    .map(({ object }) => object);
-  const place = new Map(byKey.map((object, index) => [object, index]));
-  const waiting = new Map(objects.map((one) => [one.id, one]));
-  const needed = Map.groupBy(needs, ([id]) => id ?? "");
+async function inOrder(
+  objects: readonly SchemaObject[],
+  needed: ReadonlyMap<string, readonly TextRow[]>,
+): Promise<SchemaObject[]> {
+  const keys = new Map<SchemaObject, string>();
+  await each(objects, (one) => keys.set(one, `${String(one.rank).padStart(3, "0")}\0${one.schema}\0${one.name}`));
+  const byKey = objects.toSorted((one, other) => compare(keys.get(one) ?? "", keys.get(other) ?? ""));
+  const place = new Map<SchemaObject, number>();
+  const waiting = new Map<string, SchemaObject>();
+  await each(byKey, (one) => {
+    place.set(one, place.size);
+    waiting.set(one.id, one);
+  });
   // Objects that it needs come first, from those that wait: a circle ends where it began.
   const neededBy = ({ id }: SchemaObject) =>
     (needed.get(id) ?? [])
       .flatMap(([, other]) => waiting.get(other ?? "") ?? [])
       .toSorted((one, other) => (place.get(one) ?? 0) - (place.get(other) ?? 0));
   const sorted: SchemaObject[] = [];
+  const steps = new Steps();
   for (const first of byKey) {
     // A client's chain of views may be longer than a stack of calls.
     const taken = waiting.delete(first.id) ? [{ object: first, left: neededBy(first).values() }] : [];
     for (let top = taken.at(-1); top; top = taken.at(-1)) {
+      await steps.next();
       const { value: next } = top.left.next();
       if (next === undefined) sorted.push(taken.pop()?.object ?? top.object);
       else if (waiting.delete(next.id)) taken.push({ object: next, left: neededBy(next).values() });
