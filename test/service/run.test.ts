@@ -296,6 +296,19 @@ it("a service that ends while something is due leaves no timer", async () => {
   expect([await running.stop(), running.clock.pending]).toEqual([0, 0]);
 });
 
+it("a service waits with one timer for what is due next, however often something has changed", async () => {
+  const running = new Running("--port", "0");
+  await starting(running);
+  const headers = { authorization: `Bearer ${running.out[0]?.split(": ")[1]}` };
+  const keys = `${await running.listening()}/api_keys`;
+  for (const key_name of ["one", "two", "three"]) {
+    const made = await fetch(keys, { method: "POST", headers, body: JSON.stringify({ key_name }) });
+    expect(made.status).toBe(200);
+  }
+  expect(running.clock.pending).toBe(1);
+  await running.stop();
+});
+
 it("a mistake of ours in what is due is logged, and it is tried again a second later", async () => {
   const data = join(directory.path, "s.sqlite");
   const running = new Running("--port", "0", "--data", data);

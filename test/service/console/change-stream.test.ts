@@ -99,6 +99,16 @@ it("the stream ends with a reset of the service, which ends its sessions", () =>
   expect([follower.ended, statusOf(ana)]).toEqual([true, 401]);
 });
 
+it("the stream reports an advance of the clock, for the times on a page, also where nothing comes due in it", () => {
+  shop = new Shop({ testControls: { applySeed: () => {}, advance: (ms) => shop.time.pass(ms) } });
+  const ana = signedIn();
+  const follower = new Follower(ana);
+  shop.ana("GET /auth");
+  const [before = 0] = follower.counts;
+  expect(shop.send(undefined, "POST /_clock/advance", { seconds: 60 }).status).toBe(200);
+  expect(follower.counts).toEqual([before, before + 1]);
+});
+
 /** So many further people, signed in. */
 function crowdOf(count: number): Visitor[] {
   const accounts = Array.from({ length: count }, (_, index) => ({

@@ -144,11 +144,14 @@ it("a branch keeps its end where a form says nothing of one", () => {
   expect(factsOf(id)["Ends"]).toContain("in 3 days");
 });
 
-it("a branch is reset to its parent, and says when", () => {
+it("a branch is reset to its parent, and says when, also after a later change", () => {
   const id = made();
   shop.time.pass(60_000);
   expect(textOf(ana.post(`${pathOf(id)}/reset`))).toContain("The branch is reset to its parent.");
   expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC just now");
+  shop.time.pass(120_000);
+  shop.ana(`PATCH ${apiPath}/${id}`, { branch: { name: "renamed" } });
+  expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC 2 minutes ago");
 });
 
 it("a branch says so while it is being made or reset", () => {
@@ -192,13 +195,14 @@ it("a branch is offered a reset alone as the default one, and all but a reset wi
 });
 
 it("a branch says since when its history is kept, and how large it is", () => {
+  shop.time.pass(60_000);
   vi.spyOn(shop.core.context.backend, "history").mockReturnValue({
     since: shop.time.now(),
     position: 0n,
     bytes: 3.5 * 1024 ** 2,
   });
   shop.time.pass(60_000);
-  expect(factsOf(preview)["History"]).toBe("since 2026-01-01 00:00 UTC 1 minute ago , 4 MiB");
+  expect(factsOf(preview)["History"]).toBe("since 2026-01-01 00:01 UTC 1 minute ago , 4 MiB");
 });
 
 it("a branch without computes or operations says so, in place of empty tables", () => {

@@ -55,8 +55,10 @@ describe("the page of a compute", () => {
       const { uri, html } = shownAt(query);
       expect(html).not.toContain(passwordOf("neondb_owner"));
       expect(uri).toContain("neondb_owner:********@");
-      const from = /data-copy="uri" data-from="([^"]+)"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
-      expect(shownAt(from).html).toContain(passwordOf("neondb_owner"));
+      for (const copied of ["uri", "snippet"]) {
+        const from = new RegExp(`data-copy="${copied}" data-from="([^"]+)"`).exec(html)?.[1]?.replaceAll("&amp;", "&");
+        expect(shownAt(from).html).toContain(passwordOf("neondb_owner"));
+      }
     }
     const { html } = shownAt("?password=shown");
     expect([html.includes("data-from"), html.includes("Hide the password")]).toEqual([false, true]);

@@ -77,6 +77,25 @@ it("a mistake of our own while a statement runs is shown without its cause, and 
   expect([seen.status, seen.html.includes("inner workings"), shop.errors.length]).toEqual([500, false, 1]);
 });
 
+it("a statement is ended when the person leaves who waits for its page", async () => {
+  ana.get(page);
+  const body = new URLSearchParams({ token: ana.token, ...form }).toString();
+  const type = "application/x-www-form-urlencoded";
+  const headers = { host: "localhost:8090", cookie: ana.cookie ?? "", "content-type": type };
+  const left = new AbortController();
+  const call = { method: "POST", path: page, body, headers, remote: "127.0.0.1", gone: left.signal };
+  await shop.core.call(call).later;
+  expect(asked.map(({ gone }) => gone)).toEqual([left.signal]);
+});
+
+it("a role that cannot log in is not offered, and runs no statement", async () => {
+  shop.ana(`POST /projects/${project}/branches/${main}/roles`, { role: { name: "group", no_login: true } });
+  shop.finishOperations();
+  expect(ana.get(page).html).not.toContain('value="group"');
+  const seen = await ask({ role: "group" });
+  expect([seen.status, problemIn(seen), asked]).toEqual([422, expect.stringContaining("cannot log in"), []]);
+});
+
 it.each([
   ["without a statement", { sql: " " }, 400],
   ["on a compute of another branch", { compute: "ep-none" }, 404],

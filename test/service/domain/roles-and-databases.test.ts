@@ -150,6 +150,22 @@ it("a role has no connection to a branch by a compute of another one", () => {
   }
 });
 
+it("a compute that is named alone leads to the roles and databases of its own branch, not of the default one", () => {
+  const ofPreview = `/projects/${project}/branches/${preview}`;
+  const { id } = shop.create({ branch_id: preview, type: "read_write" }).endpoint;
+  shop.finishOperations();
+  changed(`POST ${ofPreview}/roles`, { role: { name: "guest" } });
+  changed(`POST ${ofPreview}/databases`, { database: { name: "guests", owner_name: "guest" } });
+  changed(`POST ${roles}`, { role: { name: "of_main" } });
+  const uri = (database: string, role: string) =>
+    shop.ana(`GET /projects/${project}/connection_uri?endpoint_id=${id}&database_name=${database}&role_name=${role}`);
+  const { password } = shop.ana(`GET ${ofPreview}/roles/guest/reveal_password`).body;
+  expect(uri("guests", "guest").body["uri"]).toMatch(
+    new RegExp(`^postgresql://guest:${String(password)}@${id}.*/guests`),
+  );
+  expect(messageOf(uri("guests", "of_main"))).toEqual([404, "role not found"]);
+});
+
 it("a role shows no password where the project does not store them", () => {
   const made = shop.ana("POST /projects", { project: { store_passwords: false } });
   const { id, branch } = { id: idIn(made.body["project"]), branch: idIn(made.body["branch"]) };

@@ -47,6 +47,7 @@ test.each([
   [main, "schema?db_name=neondb&format=json", 400, /format/],
   [main, "compare_schema?db_name=neondb", 400, "base_branch_id is needed for a branch without a parent"],
   [preview, "compare_schema?db_name=neondb&base_branch_id=br-none", 404, "base branch not found"],
+  [preview, "compare_schema?db_name=neondb&base_branch_id=br-eve", 404, "base branch not found"],
 ])("refuses on %s: %s", (branch, call, status, message) => {
   const { status: answered, body } = ask(branch, call);
   expect(answered).toBe(status);

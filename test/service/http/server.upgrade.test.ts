@@ -54,6 +54,16 @@ it("a connection is taken over for a WebSocket at /v2 alone", async () => {
   expect(taken).toEqual(["/v2"]);
 });
 
+it("a connection that breaks while it is taken over for a WebSocket ends alone", async () => {
+  let isHeard = false;
+  const upgrade: SqlAccess["upgrade"] = (incoming, socket, head, url) => {
+    isHeard = socket.emit("error", new Error("read ECONNRESET"));
+    sql.upgrade(incoming, socket, head, url);
+  };
+  await using shop = await ListeningShop.start({}, {}, { ...sql, upgrade });
+  expect([await offered(shop, "/v2", "websocket"), isHeard]).toEqual([101, true]);
+});
+
 it("the service ends although the client of a WebSocket stays", async () => {
   const upgraded = Promise.withResolvers<void>();
   const upgrade: SqlAccess["upgrade"] = (_incoming, socket) => {

@@ -19,6 +19,13 @@ it("connections from all addresses of one network share its part, and each gives
   await expect.poll(() => connections.all).toBe(0);
 });
 
+it("a connection that breaks while it is told why it is not taken in is closed, and the service goes on", () => {
+  const broken = from("192.0.2.1");
+  expect(takeIn(broken, new Shares(0), "too many")).toBeUndefined();
+  expect(broken.emit("error", new Error("write EPIPE"))).toBe(true);
+  expect(broken.destroyed).toBe(true);
+});
+
 it("a connection that is not taken in is told why, and closed", async () => {
   const taken: unknown[] = [];
   const server = createServer((socket) => taken.push(takeIn(socket, new Shares(0), "too many")));
