@@ -108,6 +108,11 @@ export function deleteBranch(
     throw refusals.unprocessable("a branch that has child branches cannot be deleted");
   }
   refuseWhileBusy(context, project.id);
+  if (context.store.branchData.isSource(branch.id)) {
+    throw refusals.unprocessable(
+      "a branch whose data another one is still to get cannot be deleted: start a compute on that one, or delete it",
+    );
+  }
   removeBranch(context, branch, { method: "user", hard }, at);
 }
 

@@ -63,12 +63,16 @@ export class BranchDataRows {
 
   /**
    * Notes that the data of a branch is to become a copy of another one's. An earlier copy of it that was never made is
-   * not made any more: what was to be a copy of the branch is then a copy of its source.
+   * not made any more: what was to be a copy of the branch is then a copy of its source, at the point that the branch
+   * was to show, or an earlier one of its own.
    */
   setSource({ branchId, sourceId, point }: { branchId: string; sourceId: string; point?: string }): void {
     const before = this.sourceOf(branchId);
     if (before && !this.get(branchId)) {
-      this.#wanted.update({ sourceId: before.sourceId }, "WHERE source_id = ?", branchId);
+      const at = "json_extract(point, '$.at') < json_extract(?2, '$.at')";
+      const shown = `CASE WHEN ${at} THEN point ELSE coalesce(?2, point) END`;
+      const moved = `UPDATE branch_sources SET source_id = ?1, point = ${shown} WHERE source_id = ?3`;
+      this.#db.run(moved, before.sourceId, before.point, branchId);
     }
     this.clearSource(branchId);
     this.#wanted.insert({ branchId, sourceId, point });
@@ -82,6 +86,11 @@ export class BranchDataRows {
   /** The copies that are to be made, in the order in which they were asked for. */
   sources(): CopyWanted[] {
     return this.#wanted.all("ORDER BY seq");
+  }
+
+  /** True if the data of another branch is still to be copied from this one. */
+  isSource(branchId: string): boolean {
+    return this.#wanted.has("WHERE source_id = ?", branchId);
   }
 
   clearSource(branchId: string): void {

@@ -236,9 +236,11 @@ export class Branches {
     return this.#all.select(sql, ...ownerLists(owners), until, limit);
   }
 
-  /** The branch that expires next. */
+  /** The branch that expires next; one whose data another branch is still to get stays until then. */
   nextToExpire(): { branch: Branch; due: number } | undefined {
-    const branch = this.#all.one(`WHERE expires_at IS NOT NULL AND ${present} ORDER BY expires_at, seq LIMIT 1`);
+    const isSource = "EXISTS (SELECT 1 FROM branch_sources WHERE source_id = branches.id)";
+    const next = `WHERE expires_at IS NOT NULL AND ${present} AND NOT ${isSource} ORDER BY expires_at, seq LIMIT 1`;
+    const branch = this.#all.one(next);
     return branch?.expiresAt === undefined ? undefined : { branch, due: branch.expiresAt };
   }
 

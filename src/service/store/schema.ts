@@ -259,6 +259,9 @@ export const steps: readonly string[] = [
   CREATE INDEX endpoints_active ON endpoints (seq) WHERE current_state = 'active';
   CREATE INDEX deleted_endpoints_by_branch ON deleted_endpoints (branch_id);
   `,
+  `
+  CREATE INDEX branch_sources_by_source ON branch_sources (source_id);
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

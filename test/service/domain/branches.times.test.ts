@@ -63,3 +63,15 @@ it("the usage of its computes and their changes are no change of a branch", () =
   minuteLater(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { suspend_timeout_seconds: 60 } });
   expect(times()[main]).toEqual([0, 0]);
 });
+
+it("a branch whose data another one is still to get stays past its end, and is not deleted, until that one has it", () => {
+  const { branchData } = shop.core.context.store;
+  const isThere = () => shop.ana(`GET ${base}/${preview}`).status === 200;
+  const expires_at = new Date(shop.time.now() + 60_000).toISOString();
+  expect(shop.ana(`PATCH ${base}/${preview}`, { branch: { expires_at } }).status).toBe(200);
+  shop.core.change(() => branchData.setSource({ branchId: staging, sourceId: preview }));
+  shop.time.pass(60_000);
+  expect([isThere(), shop.ana(`DELETE ${base}/${preview}`)]).toMatchObject([true, { status: 422 }]);
+  shop.core.change(() => branchData.clearSource(staging));
+  expect(isThere()).toBe(false);
+});

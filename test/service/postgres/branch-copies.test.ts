@@ -68,8 +68,9 @@ beforeEach(async () => {
   disk.made.length = 0;
 });
 
-function want(branchId: string, sourceId: string): void {
-  store.transaction(() => store.branchData.setSource({ branchId, sourceId }));
+function want(branchId: string, sourceId: string, point?: object): void {
+  const at = point && { point: JSON.stringify(point) };
+  store.transaction(() => store.branchData.setSource({ branchId, sourceId, ...at }));
 }
 
 function wanted(): string[] {
@@ -163,6 +164,18 @@ describe("a copy", () => {
     expect(wanted()).toEqual(["br-d of br-a", "br-c of br-b"]);
     await copies.ensure("br-d");
     expect(disk.textOf("br-d")).toBe("new br-a");
+  });
+
+  it.each([
+    ["of the present", undefined, { kind: "time", at: 20 }],
+    ["of a later time", { kind: "time", at: 30 }, { kind: "time", at: 20 }],
+    ["of an earlier time", { kind: "time", at: 10 }, { kind: "time", at: 10 }],
+  ])("a copy %s of a branch that was never made shows what that was to show", (_, own, shown) => {
+    want("br-c", "br-a", { kind: "time", at: 20 });
+    want("br-d", "br-c", own);
+    want("br-c", "br-b");
+    expect(store.branchData.sourceOf("br-d")).toMatchObject({ sourceId: "br-a", point: JSON.stringify(shown) });
+    expect(store.branchData.sourceOf("br-c")?.point).toBe(undefined);
   });
 
   it("a copy of a branch that has data stays one of that, however often another one is wanted for the branch", async () => {
