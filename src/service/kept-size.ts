@@ -15,7 +15,7 @@ export function refuseLong(what: string, kept: unknown, lengthOfOthers: () => nu
   }
   if (length > little && length + lengthOfOthers() > mostOfAll) {
     throw refusals.unprocessable(
-      `${what}: all of them in a project have at most ${mostOfAll} characters of JSON, so keep less or delete some`,
+      `${what}: all of them in one list have at most ${mostOfAll} characters of JSON, so keep less or delete some`,
     );
   }
 }

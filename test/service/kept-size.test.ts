@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { refuseLong } from "../../src/service/kept-size.ts";
-import { main, primary, project, Shop, staging } from "./support/shop.ts";
+import { keys, main, primary, project, Shop, staging } from "./support/shop.ts";
 
 let shop: Shop;
 beforeEach(() => {
@@ -76,10 +76,21 @@ describe("what is kept with all objects of a list", () => {
     expect(JSON.stringify(body).length).toBeLessThan(8_000_000);
   });
 
+  it("ends at 4,000,000 characters for the projects of an owner, and others are made without", () => {
+    const [line, body] = ways["settings with a new project"]?.(16_300) ?? ["", {}];
+    const statuses = Array.from({ length: 255 }, () => shop.ana(line, body).status);
+    expect(new Set(statuses)).toEqual(new Set([201, 422]));
+    expect(statuses.indexOf(422)).toBeGreaterThan(240);
+    expect([shop.ana(line, { project: {} }).status, shop.send(keys.eve, line, body).status]).toEqual([201, 201]);
+    const [patch, settings] = ways["settings with a project"]?.(16_300) ?? ["", {}];
+    expect(shop.ana(patch.replace(project, "ana-own"), settings).status).toBe(422);
+    expect(shop.ana(patch, settings).status).toBe(200);
+  });
+
   it("counts for what a restore keeps of a branch under another name", () => {
     const [line, body] = ways["an annotation with a new branch"]?.(16_300) ?? ["", {}];
     for (let made = 0; made < 255; made += 1) shop.ana(line, body);
-    shop.finishOperations();
+    shop.finishOperations().core.settle();
     const list = z.object({ branches: z.array(z.object({ id: z.string() })) });
     const noted = list
       .parse(shop.ana(`GET ${branches}?sort_by=created_at&sort_order=asc&limit=5`).body)
@@ -101,6 +112,6 @@ describe("what is kept with all objects of a list", () => {
 it("what is kept with an object counts beside that of the others, unless it is so little that it is not summed up", () => {
   const refuse = (length: number, others: number) => () => refuseLong("settings", "x".repeat(length), () => others);
   expect(refuse(1000, 3_998_000)).not.toThrow();
-  expect(refuse(1000, 3_999_500)).toThrow("settings: all of them in a project have at most 4000000 characters of JSON");
+  expect(refuse(1000, 3_999_500)).toThrow("settings: all of them in one list have at most 4000000 characters of JSON");
   expect(refuse(100, 5_000_000)).not.toThrow();
 });

@@ -24,8 +24,8 @@ async function run(machine: FakeMachine, ...args: string[]): Promise<{ status: n
   let now = 1_700_000_000_000;
   const after = (ms: number, task: () => void) => {
     now += ms;
-    setImmediate(task);
-    return () => {};
+    const timer = setImmediate(task);
+    return () => clearImmediate(timer);
   };
   const seed = join(directory.path, "seed.yaml");
   writeFileSync(seed, "accounts: [{id: a, email: a@example.com}]\n");

@@ -31,7 +31,8 @@ export function createProject(
   const default_endpoint_settings = usualSettings(wanted);
   const pgVersion = wanted.pg_version ?? 17;
   checkUsual(context, { owner, pgVersion }, default_endpoint_settings);
-  refuseLong("settings", settings);
+  const lengthOfOthers = () => context.store.projects.lengthOfDetails(owner);
+  refuseLong("settings", settings, lengthOfOthers);
   const id = context.ids.name();
   context.store.projects.insert({
     id,
@@ -77,7 +78,7 @@ export function changeProject(
   const usual = default_endpoint_settings && { ...before.default_endpoint_settings, ...default_endpoint_settings };
   checkUsual(context, project, usual);
   const kept = settings && { ...before.settings, ...settings };
-  refuseLong("settings", kept);
+  refuseLong("settings", kept, () => context.store.projects.lengthOfDetails(project.owner));
   const after = {
     name: name ?? project.name,
     details: {
@@ -120,7 +121,7 @@ function checkUsual(
   usual: DefaultEndpointSettings | undefined,
 ): void {
   if (!usual) return;
-  refuseLong("default_endpoint_settings", usual);
+  refuseLong("default_endpoint_settings", usual, () => context.store.projects.lengthOfDetails(project.owner));
   const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
   const plan = planOf(context.store, project.owner);
   checkSizes(context.options.rules, plan, sizes);

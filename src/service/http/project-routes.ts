@@ -190,15 +190,14 @@ function projectPage(
       options.strictSpec || query.org_id === undefined || (kind === "organization" && id === query.org_id),
   );
   const { scope } = caller;
-  const all = options.strictSpec || scope.kind === "project";
-  const page = store.projects
-    .list({
-      owners,
-      search: options.strictSpec ? undefined : query.search,
-      afterSeq: options.strictSpec ? undefined : query.cursor,
-      limit: all ? Number.MAX_SAFE_INTEGER : query.limit,
-    })
-    .filter(({ id }) => scope.kind !== "project" || id === scope.projectId);
+  const page = store.projects.list({
+    owners,
+    search: options.strictSpec ? undefined : query.search,
+    afterSeq: options.strictSpec ? undefined : query.cursor,
+    // Of thousands that the organization may have, none but this is read.
+    id: scope.kind === "project" ? scope.projectId : undefined,
+    limit: options.strictSpec ? Number.MAX_SAFE_INTEGER : query.limit,
+  });
   return {
     projects: page.map((project) => ({
       ...projectListView(context, project, at),

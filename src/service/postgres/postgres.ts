@@ -34,7 +34,7 @@ import { SchemaReader } from "./schema/schema-reader.ts";
 import { LogKeeper } from "./server-logs.ts";
 import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
-import { Sockets } from "./sockets.ts";
+import { isStillThere, Sockets } from "./sockets.ts";
 import { Templates } from "./templates.ts";
 import { UsageKeeper } from "./usage-keeper.ts";
 import { Verifiers } from "./verifiers.ts";
@@ -177,7 +177,7 @@ export class Postgres {
     const { store, processes, clock, ids, stderr, onError } = this.#ports;
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
-    const sockets = new Sockets(this.#home.sockets);
+    const sockets = new Sockets(this.#home.sockets, (key) => isStillThere(store, key));
     const sessions = new ServiceSessions({ sockets, clock });
     const fleet = new Fleet({
       store,

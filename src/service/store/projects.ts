@@ -37,6 +37,8 @@ export interface ProjectFilter {
   /** A part of name or id. */
   search?: string | undefined;
   afterSeq?: number | undefined;
+  /** The only project, if not all of them. */
+  id?: string | undefined;
   limit: number;
 }
 
@@ -80,12 +82,13 @@ export class Projects {
     return this.#table.one("WHERE id = ?", id);
   }
 
-  list({ owners, search, afterSeq, limit }: ProjectFilter): Project[] {
+  list({ owners, search, afterSeq, id, limit }: ProjectFilter): Project[] {
     return this.#table.all(
-      `WHERE ${ofOwners("projects")} AND ${namedAs} AND seq > ? ORDER BY seq LIMIT ?`,
+      `WHERE ${ofOwners("projects")} AND ${namedAs} AND seq > ?4 AND (?5 IS NULL OR id = ?5) ORDER BY seq LIMIT ?6`,
       ...ownerLists(owners),
       search ?? "",
       afterSeq ?? 0,
+      id,
       limit,
     );
   }
@@ -98,6 +101,11 @@ export class Projects {
     const where = `WHERE ${ofOwners("projects")} AND ${orderOf(states, wanted.state)} AND ${namedAs}`;
     const orders = { "": "seq", newest: "seq DESC", name: "name, seq", used: "compute_ms DESC, seq" };
     return this.#table.paged(where, orderOf(orders, wanted.sort), [...ownerLists(owners), wanted.search], page);
+  }
+
+  /** The length of what is kept with all projects of an owner, as it is stored. */
+  lengthOfDetails(owner: Owner): number {
+    return this.#table.length("details", `WHERE ${ofOwners("projects")}`, ...ownerLists([owner]));
   }
 
   count(owner: Owner): number {

@@ -1,4 +1,3 @@
-import { madeOnce } from "../made-once.ts";
 import { Accounts } from "./accounts.ts";
 import { BranchDataRows } from "./branch-data.ts";
 import { Branches } from "./branches.ts";
@@ -7,6 +6,7 @@ import { ComputeSearch } from "./compute-search.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
 import { Endpoints } from "./endpoints.ts";
+import { KeptTexts } from "./kept-texts.ts";
 import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
 import { endpointDays, endpointQuarters, Periods, usageHours } from "./periods.ts";
@@ -15,6 +15,9 @@ import { text } from "./row.ts";
 
 /** All others belong to rows of these, and go with them. */
 const tables = ["api_keys", "projects", "organizations", "accounts"] as const;
+
+/** The most characters of lists of computes that are kept, of all projects. */
+const mostOfLists = 64_000_000;
 
 /** All state of the service. */
 export class Store {
@@ -32,7 +35,7 @@ export class Store {
   readonly operations: Operations;
   readonly connections: Connections;
   readonly #db: Database;
-  readonly #endpointLists = new Map<string, string>();
+  readonly #endpointLists = new KeptTexts(mostOfLists);
 
   constructor(db: Database) {
     this.#db = db;
@@ -65,7 +68,7 @@ export class Store {
    * frequent call and up to a megabyte long. To be called outside transactions, as one may be rolled back.
    */
   endpointList(projectId: string, serialise: () => string): string {
-    return madeOnce(this.#endpointLists, projectId, serialise);
+    return this.#endpointLists.get(projectId, serialise);
   }
 
   /** A value that is created once; `make` is called only the first time. */

@@ -38,6 +38,13 @@ it("the list of projects holds what the key reaches: own projects and those of o
   expect(listed(shop, keys.scoped)).toEqual([project]);
 });
 
+it("a project-scoped key has no other project of its organization read", () => {
+  const shop = new Shop();
+  shop.database.run("UPDATE projects SET details = 'no JSON' WHERE id <> ?", project);
+  expect(listed(shop, keys.scoped)).toEqual([project]);
+  expect(listed(shop, keys.scoped, "?search=nothing")).toEqual([]);
+});
+
 it("the list of projects can be narrowed to an organization, and searched by name and id in any case", () => {
   const shop = new Shop();
   expect(listed(shop, keys.ana, "?org_id=org-shop")).toEqual([project, "shop-two"]);

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { KeptTexts } from "../../../src/service/store/kept-texts.ts";
+
+it("texts are kept up to so many characters in all, and the oldest are made again", () => {
+  const kept = new KeptTexts(10);
+  const made: string[] = [];
+  const get = (key: string, length: number) =>
+    kept.get(key, () => {
+      made.push(key);
+      return key.repeat(length);
+    });
+  for (const key of ["a", "b", "a", "b"]) expect(get(key, 5)).toBe(key.repeat(5));
+  expect(made).toEqual(["a", "b"]);
+  get("c", 1);
+  for (const key of ["b", "c", "a"]) get(key, 1);
+  expect(made).toEqual(["a", "b", "c", "a"]);
+  expect(get("long", 11)).toHaveLength(44);
+  get("long", 11);
+  expect(made.slice(4)).toEqual(["long", "long"]);
+  kept.delete("a");
+  kept.clear();
+  for (const key of ["x", "y"]) get(key, 5);
+  get("x", 5);
+  expect(made.slice(6)).toEqual(["x", "y"]);
+});
