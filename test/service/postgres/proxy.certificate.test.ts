@@ -21,6 +21,13 @@ it("makes a certificate for its names by an authority, which alone may sign", ()
   expect(newAuthority(now).certificate).not.toBe(authority.certificate);
 });
 
+it("a certificate holds for a client whose clock is some hours behind", () => {
+  const now = Date.UTC(2026, 0, 1);
+  const authority = newAuthority(now);
+  for (const { certificate } of [authority, certificateFor(["localhost"], authority, now)])
+    expect(new X509Certificate(certificate).validFromDate.getTime()).toBeLessThan(now - 12 * 3_600_000);
+});
+
 it("makes certificates that can be read, however long they are", () => {
   const authority = newAuthority(0);
   for (let length = 1; length <= 63; length += 1) {

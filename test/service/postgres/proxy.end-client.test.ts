@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -6,6 +7,7 @@ import { certificateFor, newAuthority } from "../../../src/service/postgres/prox
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
+import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -15,13 +17,11 @@ const made = Date.UTC(2026, 0, 1);
 const certificate = certificateFor(["localhost"], newAuthority(made), made);
 const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef")));
 const letIn = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
-const startup = startupPacket(
-  0x30000,
-  new Map([
-    ["user", "ana"],
-    ["options", "endpoint=ep-a"],
-  ]),
-);
+const parameters = new Map([
+  ["user", "ana"],
+  ["options", "endpoint=ep-a"],
+]);
+const startup = startupPacket(0x30000, parameters);
 /** No version of the protocol. */
 const malformed = Buffer.from([0, 0, 0, 8, 0, 0, 0, 1]);
 const terminate = message("X", "");
@@ -33,7 +33,13 @@ let logins: Shares;
 let port: number;
 let server: Server;
 let sockets: Socket[];
+/** How many connections the server has had, and whether it lets them in. */
+let served: number;
+let letsIn: boolean;
+let hasRoom: boolean;
+let logout: AbortController;
 beforeEach(async () => {
+  [served, letsIn, hasRoom, logout] = [0, true, true, new AbortController()];
   directory = temporaryDirectory("end-client");
   const path = `${directory.path}/s`;
   sockets = [];
@@ -44,7 +50,8 @@ beforeEach(async () => {
       .on("data", (chunk: Buffer) => {
         if (chunk.includes(terminate)) connection.end();
       });
-    connection.write(letIn);
+    served += 1;
+    if (letsIn) connection.write(letIn);
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   clock = new VirtualClock();
@@ -60,8 +67,10 @@ beforeEach(async () => {
         end: () => Promise.resolve(),
         inTurn: (check) => check(),
         onServerEnd: () => () => {},
-        logout: new AbortController().signal,
-        enter: () => {},
+        logout: logout.signal,
+        enter: () => {
+          if (!hasRoom) throw new Rejection("53300", "sorry, too many clients already");
+        },
         leave: () => {},
       }),
     onError: (error) => {
@@ -148,6 +157,33 @@ const ways: readonly [string, () => Promise<Socket>][] = [
       return one;
     },
   ],
+  [
+    "that is logged out while its server lets it in",
+    async () => {
+      letsIn = false;
+      const one = await client();
+      one.write(startup);
+      const said = logIn(one, { password: "secret" });
+      await expect.poll(() => served).toBe(1);
+      logout.abort();
+      expect(String(await said)).toContain("C57P01");
+      await ended(one);
+      return one;
+    },
+  ],
+  [
+    "that replicates and was refused a command",
+    async () => {
+      const one = await client();
+      one.write(startupPacket(0x30000, new Map(parameters).set("replication", "database")));
+      expect(await logIn(one, { password: "secret" })).toEqual(letIn);
+      one.write(message("Q", "BASE_BACKUP\0"));
+      const said = once(one, "data");
+      await ended(one);
+      expect(String(await said)).toContain("C42501");
+      return one;
+    },
+  ],
 ];
 
 it.each(ways)("the connection of a client %s is closed with it, whatever it sends on", async (_, arrive) => {
@@ -170,5 +206,30 @@ it.each(ways)("the connection of a client %s is closed after a while, where the 
   expect(proxy.clients).toBe(1);
   one.write(terminate);
   await clock.advance(1000);
+  await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
+});
+
+it("a client for which there is no room counts as one that has not logged in until its connection is closed", async () => {
+  hasRoom = false;
+  const one = await client();
+  one.write(startup);
+  expect(String(await logIn(one, { password: "secret" }))).toContain("C53300");
+  await ended(one);
+  expect(logins.all).toBe(1);
+  one.destroy();
+  await expect.poll(() => logins.all).toBe(0);
+});
+
+it("the connection of a client that breaks TLS is closed", async () => {
+  await overTls();
+  sockets[0]?.write("this is no TLS");
+  await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
+});
+
+it("the connection of a client that begins TLS, and does not speak it, is closed", async () => {
+  const one = await client();
+  one.write(Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]));
+  await once(one, "data");
+  one.write("this is no TLS");
   await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
 });

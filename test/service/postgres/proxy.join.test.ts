@@ -115,6 +115,15 @@ it("a server that ends its session ends the client's connection, with its last w
   expect([said().endsWith("Mbye\0\0"), left()]).toEqual([true, 1]);
 });
 
+it("a client that reads nothing of a long answer, and leaves, counts no more once its server process has ended", async () => {
+  const { client, end } = await joined();
+  client.pause();
+  (await there).write(Buffer.alloc(16 * 1024 ** 2));
+  await expect.poll(() => end.writableNeedDrain).toBe(true);
+  end.destroy();
+  await expect.poll(left).toBe(1);
+});
+
 it("what a server says of the protocol's version before the login reaches the client too", async () => {
   const negotiated = message("v", "\0\0\0\0\0\0\0\0");
   greeting = Buffer.concat([negotiated, welcome]);

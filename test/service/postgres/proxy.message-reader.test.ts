@@ -32,3 +32,13 @@ it("a message is taken from a length of its own four bytes up to the longest", a
   const refused = "Rejection: invalid length of a message";
   expect(await Promise.all([3, 4, 10, 11].map(read))).toEqual([refused, 5, 11, refused]);
 });
+
+it("a message that comes byte by byte leaves no listener on its stream", async () => {
+  const stream = new PassThrough();
+  const listeners = () => ["data", "close"].map((event) => stream.listenerCount(event));
+  const before = listeners();
+  const read = new MessageReader(stream, Buffer.alloc(0)).next(100);
+  for (const byte of message("p", "secret")) stream.write(Buffer.from([byte]));
+  expect((await read).body.toString()).toBe("secret");
+  expect(listeners()).toEqual(before);
+});

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { duplexPair } from "node:stream";
-import { connect, createSecureContext } from "node:tls";
+import { connect, createSecureContext, type TLSSocket } from "node:tls";
 import { expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { open } from "../../../src/service/postgres/proxy/open.ts";
@@ -78,6 +78,33 @@ it.each([
     secured.destroy();
   },
 );
+
+/** A client that has begun TLS, and what the proxy finds in the end. */
+async function overTls(): Promise<{ secured: TLSSocket; opened: Promise<unknown> }> {
+  const [client, server] = duplexPair();
+  const opened = open(server, secure).catch(String);
+  client.write(ssl);
+  await once(client, "data");
+  const secured = connect({ socket: client, rejectUnauthorized: false }).on("error", () => {});
+  await once(secured, "secureConnect");
+  return { secured, opened };
+}
+
+it("a client that asks for TLS within TLS is sent away", async () => {
+  const { secured, opened } = await overTls();
+  secured.write(ssl);
+  expect(await opened).toContain("bytes before TLS");
+  secured.destroy();
+});
+
+it("a client that asks for encryption by GSS within TLS is refused that over TLS", async () => {
+  const { secured, opened } = await overTls();
+  secured.write(gss);
+  expect(String((await once(secured, "data"))[0])).toBe("N");
+  secured.write(startupPacket(0x30000, new Map([["user", "ana"]])));
+  expect(await opened).toMatchObject({ opening: { kind: "startup" }, secure: true });
+  secured.destroy();
+});
 
 it("a client that asks for TLS, and then goes on in clear, is not served", async () => {
   const [client, server] = duplexPair();

@@ -160,6 +160,19 @@ it("closes a client that does not say what it wants", async () => {
   silent.destroy();
 });
 
+it("a client that is asked for its password, or to prove it, and says nothing is closed, and its place given back", async () => {
+  const [asked, end] = duplexPair();
+  proxy.serveWebSocket(end, "ep-a.localhost");
+  const proving = await client();
+  for (const one of [asked, proving]) one.write(startup);
+  await Promise.all([asked, proving].map((one) => new Promise((resolve) => one.once("data", resolve))));
+  await clock.advance(29_000);
+  expect([clients(), left()]).toEqual([2, 0]);
+  await clock.advance(1000);
+  await expect.poll(() => [clients(), left(), clock.pending]).toEqual([0, 1, 0]);
+  proving.destroy();
+});
+
 it("counts a client when it has logged in, and refuses it then where there is no room", async () => {
   places = 1;
   const strangers = await Promise.all([client(), client(), client()]);
@@ -329,6 +342,22 @@ it("gives a client's place back where its server breaks the connection off, and 
   expect(await ended).toBe("ended");
   one.end();
   await expect.poll(left).toBe(1);
+});
+
+it("a session that ends with its compute leaves nothing waiting", async () => {
+  const { one, there } = await joined();
+  one.resume().once("end", () => one.end());
+  endCompute();
+  there.end();
+  await expect.poll(() => [left(), clients(), clock.pending]).toEqual([1, 0, 0]);
+});
+
+it("the proxy sends a small answer at once, and does not wait for more to go with it", async () => {
+  const set = vi.spyOn(Socket.prototype, "setNoDelay");
+  const { one } = await joined();
+  expect(set.mock.calls).toEqual([[true]]);
+  set.mockRestore();
+  one.destroy();
 });
 
 it("a client that reads nothing counts no more once its compute's server has ended, and is closed", async () => {

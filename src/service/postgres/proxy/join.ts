@@ -48,16 +48,14 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   });
   // A client let in by PgBouncer would go on with the next one's login.
   admission.logout.addEventListener("abort", () => {
-    client.removeAllListeners("data");
     endClient(client, clock, errorResponse(loggedOut()));
     server.destroy();
   });
   server.write(startupPacket(version, parameters));
   // Until then the caller tells the client why its server is gone.
   client.write(shown(await logIn(server, secret)));
-  if (server.destroyed) endClient(client, clock);
-  else server.once("close", () => endClient(client, clock));
-  const asked = parameters.has("replication") ? commandsOf(client, server) : (chunk: Buffer) => chunk;
+  server.once("close", () => endClient(client, clock));
+  const asked = parameters.has("replication") ? commandsOf(client, server, clock) : (chunk: Buffer) => chunk;
   if (rest.length > 0) server.write(asked(rest));
   forward(server, client, shown);
   forward(client, server, asked);
@@ -79,15 +77,14 @@ function endWithCompute(server: Duplex, { admission, clock }: Joining): () => vo
 }
 
 /** Lets the commands of a client that replicates pass; a refused one ends its connection with the reason. */
-function commandsOf(client: Duplex, server: Duplex): (chunk: Buffer) => Buffer {
+function commandsOf(client: Duplex, server: Duplex, clock: Joining["clock"]): (chunk: Buffer) => Buffer {
   const commands = replicationCommands();
   return (chunk) => {
     try {
       return commands.push(chunk);
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
-      client.end(errorResponse(error));
-      client.removeAllListeners("data").resume();
+      endClient(client, clock, errorResponse(error));
       server.end();
       return Buffer.alloc(0);
     }

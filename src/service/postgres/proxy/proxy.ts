@@ -140,7 +140,6 @@ export class Proxy {
     version: number,
     logIn: (admission: Admission) => Promise<LoggedIn>,
   ): Promise<void> {
-    client.pause();
     const admission = await this.#ports.admit(target);
     let loggedIn: LoggedIn;
     try {
