@@ -6,6 +6,8 @@ export interface ServiceClock {
   after(ms: number, task: () => void): () => void;
   /** The service's time at a time that another program's clock showed; the same where this is left out. */
   ofWall?(ms: number): number;
+  /** The other way round; of a time that was skipped, the time at which it was. */
+  wallOf?(ms: number): number;
 }
 
 /** Resolves after so many milliseconds. */
@@ -46,6 +48,16 @@ export class AdvanceableClock implements ServiceClock {
 
   ofWall(wall: number): number {
     return this.#advances.reduce((time, { at, ms }) => (at <= wall ? time + ms : time), wall);
+  }
+
+  wallOf(time: number): number {
+    let skipped = 0;
+    for (const { at, ms } of this.#advances) {
+      if (time < at + skipped) break;
+      if (time < at + skipped + ms) return at;
+      skipped += ms;
+    }
+    return time - skipped;
   }
 
   after(ms: number, task: () => void): () => void {

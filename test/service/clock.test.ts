@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { limited } from "../../src/service/clock.ts";
+import { AdvanceableClock, limited } from "../../src/service/clock.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 
 it.each([
@@ -22,4 +22,19 @@ it("a step that takes longer is late once, and its result is waited for all the 
   await clock.advance(5000);
   resolve("done");
   expect([await ended, late]).toEqual(["done", [begun + 1000]]);
+});
+
+it("a clock that is advanced has a wall time for each of its own, that of the advance for what was skipped", async () => {
+  const wall = new VirtualClock();
+  const clock = new AdvanceableClock(wall);
+  const begun = wall.now();
+  for (const ms of [5000, 7000]) {
+    await wall.advance(1000);
+    clock.advance(ms);
+  }
+  const wallOf = (ms: number) => clock.wallOf(begun + ms) - begun;
+  expect([0, 999, 1000, 5999, 6000, 6999, 7000, 13_999, 14_000, 15_000].map(wallOf)).toEqual([
+    0, 999, 1000, 1000, 1000, 1999, 2000, 2000, 2000, 3000,
+  ]);
+  for (const ms of [0, 500, 1500, 2500]) expect(wallOf(clock.ofWall(begun + ms) - begun)).toBe(ms);
 });

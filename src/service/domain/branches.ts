@@ -29,7 +29,7 @@ export function createBranch(
   refuseTaken(context, project, name);
   const asked = { lsn: parent_lsn, timestamp: parent_timestamp };
   const point = pointOf(asked, "a branch begins at parent_lsn or at parent_timestamp, not at both");
-  checkPast(context, { project, branch: source }, "parent", point, at);
+  const past = checkPast(context, { project, branch: source }, "parent", point, at);
   if (init_source !== "schema-only") refuseExpiringParent(source);
   const isProtected = wanted.branch?.protected ?? false;
   const expiresAt = wanted.branch?.expires_at;
@@ -51,7 +51,7 @@ export function createBranch(
   const parentId = init_source === "schema-only" ? undefined : source.id;
   const branch = { name, parentId, isDefault: false, isProtected, details, expiresAt };
   const created = insertBranch(context, project, branch, endpoints, at);
-  context.catalog.copyToNew(source.id, created.branch.id, at, point);
+  context.catalog.copyToNew(source.id, created.branch.id, at, past);
   return created;
 }
 

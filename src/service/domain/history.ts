@@ -1,4 +1,5 @@
 import { timestamp } from "../clock.ts";
+import type { HistoryState } from "../computes/backend.ts";
 import { scaled } from "../computes/durations.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
@@ -6,9 +7,16 @@ import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 import { type HistoryPoint, positionOf } from "./history-point.ts";
 
+/** The history of a branch that servers keep, which count by their own clock: `since` is by the service's. */
+export function historyOf({ backend, clock }: ServiceContext, branchId: string): HistoryState | undefined {
+  const history = backend.history(branchId);
+  return history && { ...history, since: clock.ofWall?.(history.since) ?? history.since };
+}
+
 /**
- * Refuses a point outside the history of a project's branches, and of the branch where servers keep it. `field` begins
- * the name of the field. A point after the end of the log fails when the data is made.
+ * Answers a point by the clock of servers. Refuses one outside the history of a project's branches, and of the branch
+ * where servers keep it. `field` begins the name of the field. A point after the end of the log fails when the data is
+ * made.
  */
 export function checkPast(
   context: ServiceContext,
@@ -16,8 +24,8 @@ export function checkPast(
   field: "parent" | "source",
   point: HistoryPoint | undefined,
   at: number,
-): void {
-  if (point === undefined) return;
+): HistoryPoint | undefined {
+  if (point === undefined) return undefined;
   const name = `${field}_${point.kind === "lsn" ? "lsn" : "timestamp"}`;
   const retention = project.details.history_retention_seconds;
   if (point.kind === "time") {
@@ -28,11 +36,11 @@ export function checkPast(
       );
     }
   }
-  const history = context.backend.history(branch.id);
-  if (!history) return;
-  const early = point.kind === "time" ? point.at < history.since : positionOf(point.lsn) < history.position;
-  if (!early) return;
-  throw refusals.unprocessable(
-    `${name} lies before the history of the branch, which begins at ${timestamp(history.since)}`,
-  );
+  const history = historyOf(context, branch.id);
+  if (history && (point.kind === "time" ? point.at < history.since : positionOf(point.lsn) < history.position)) {
+    throw refusals.unprocessable(
+      `${name} lies before the history of the branch, which begins at ${timestamp(history.since)}`,
+    );
+  }
+  return point.kind === "time" ? { ...point, at: context.clock.wallOf?.(point.at) ?? point.at } : point;
 }

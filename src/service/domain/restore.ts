@@ -40,7 +40,7 @@ export function restoreBranch(
   const asked = { lsn: source_lsn, timestamp: source_timestamp };
   const point = pointOf(asked, "a branch is restored to source_lsn or to source_timestamp, not to both");
   refuseIncomplete({ itself, point, preserve_under_name }, children);
-  checkPast(context, { project, branch: source }, "source", point, at);
+  const past = checkPast(context, { project, branch: source }, "source", point, at);
   refuseTaken(context, project, preserve_under_name);
   if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
   refuseWhileBusy(context, project.id);
@@ -48,8 +48,8 @@ export function restoreBranch(
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
-  if (!itself) context.catalog.replace(source.id, branch.id, at, point);
-  else if (backup && point) context.catalog.rewind(backup.branch.id, branch.id, point);
+  if (!itself) context.catalog.replace(source.id, branch.id, at, past);
+  else if (backup && past) context.catalog.rewind(backup.branch.id, branch.id, past);
   if (source.isProtected) for (const role of context.catalog.roles(branch.id)) context.catalog.resetPassword(role, at);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
   const details = {

@@ -1,4 +1,5 @@
 import { noteOf, otherValues } from "../../domain/branch-note.ts";
+import { historyOf } from "../../domain/history.ts";
 import type { Branch } from "../../store/branches.ts";
 import { type Html, html } from "../html.ts";
 import { moment, momentAhead } from "../labels.ts";
@@ -10,7 +11,7 @@ import { branchPath } from "./paths.ts";
 export function branchFacts(visit: Visit, branch: Branch): Html {
   const { context, at } = visit;
   const { details } = branch;
-  const history = context.backend.history(branch.id);
+  const history = historyOf(context, branch.id);
   return html`<dl class="facts">
 ${branch.currentState !== "ready" && fact("Status", html`${branch.currentState === "init" ? "being made" : branch.currentState}`)}
 ${fact("Parent", parentOf(visit, branch))}
