@@ -51,7 +51,8 @@ const PostgresName = z
   .string()
   .refine((name) => name.trim() !== "" && !name.includes("\0") && Buffer.byteLength(name) <= 63, {
     error: "must be a name of 1 to 63 bytes, not only white space and without U+0000",
-  });
+  })
+  .refine((name) => !/^\.\.?$/.test(name), { error: "must not be . or .., which no path can name" });
 
 const kept = { error: "must not be a name that Postgres or the service keeps for itself" };
 

@@ -183,6 +183,8 @@ it.each([
   ["pg_monitor", 400, "keeps for itself"],
   ["public", 400, "keeps for itself"],
   [" ", 400, "must be a name of 1 to 63 bytes"],
+  [".", 400, "which no path can name"],
+  ["..", 400, "which no path can name"],
   ["ä".repeat(32), 400, "must be a name of 1 to 63 bytes"],
 ])("a role named %j is refused", (name, status, message) => {
   expect(messageOf(shop.ana(`POST ${roles}`, { role: { name } }))).toEqual([status, expect.stringContaining(message)]);

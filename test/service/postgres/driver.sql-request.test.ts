@@ -50,6 +50,19 @@ it("a request hands its options and its program's name on to the server, and no 
   });
 });
 
+test.each([
+  ["/..", ".."],
+  ["/.", "."],
+  ["/%2e%2E", ".."],
+  ["/a/../b", "a/../b"],
+  ["/a%2Fb%3Fc", "a/b?c"],
+  ["/?application_name=/x", "app"],
+  ["", "app"],
+])("a connection string that ends in %j means the database %j", (path, database) => {
+  const login = readSqlLogin({ "neon-connection-string": `postgresql://app:secret@ep-main.localhost${path}` });
+  expect([login.database, login.routed.parameters.get("database")]).toEqual([database, database]);
+});
+
 test.each(["constructor", "__proto__", "Serializable; DROP TABLE item", ""])(
   "a batch with the isolation level %j is refused before it reaches a server",
   (level) => {

@@ -61,21 +61,24 @@ const isolationLevels = new Map([
 /** Reads headers, whose names are in lower case. Throws `Rejection`. */
 export function readSqlLogin(headers: Readonly<Record<string, string>>): SqlLogin {
   refuseToken(headers);
-  const uri = URL.parse(headers["neon-connection-string"] ?? "");
+  const given = headers["neon-connection-string"] ?? "";
+  const uri = URL.parse(given);
   if (uri === null || !/^postgres(ql)?:$/.test(uri.protocol)) {
     throw invalid("the header Neon-Connection-String must be a connection URI of Postgres");
   }
   const user = textOf(uri.username);
-  const database = textOf(uri.pathname.slice(1)) || user;
-  const given = (name: string) => {
+  // A parsed path is shortened: a database with the name `..` would become another one.
+  const [, path = ""] = /^[^/?#]*\/\/[^/?#]*\/([^?#]*)/.exec(given) ?? [];
+  const database = textOf(path) || user;
+  const parameter = (name: string) => {
     const value = uri.searchParams.get(name);
     return value === null ? [] : [[name, value] as const];
   };
   const parameters = new Map([
     ["user", user],
     ["database", database],
-    ...given("options"),
-    ...given("application_name"),
+    ...parameter("options"),
+    ...parameter("application_name"),
   ]);
   return {
     routed: route(parameters, uri.hostname),
