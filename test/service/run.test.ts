@@ -274,6 +274,22 @@ it("time passes while nobody calls: operations finish in the store", async () =>
   store.close();
 });
 
+it("an operation that was under way ends although the clock was set back before the next start", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const first = new Running("--port", "0", "--data", data);
+  await first.listening();
+  await first.clock.advance(3_600_000);
+  const id = await starting(first);
+  await first.stop();
+  const again = new Running("--port", "0", "--data", data);
+  await again.listening();
+  await again.clock.advance(1000);
+  expect(await again.stop()).toBe(0);
+  const store = Store.open(data);
+  expect(store.endpoints.byId(id)?.currentState).toBe("active");
+  store.close();
+});
+
 it("a service that has ended follows its changes no more", async () => {
   let followers = 0;
   const followed = vi.spyOn(Changes.prototype, "follow").mockImplementation(() => {

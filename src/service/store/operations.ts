@@ -118,10 +118,14 @@ export class Operations {
     return this.#table.all("WHERE status = 'running' AND due IS NULL ORDER BY seq");
   }
 
-  /** Gives those that run an end, or takes it from them, for a service that measures them otherwise than before. */
+  /**
+   * Gives those that run an end, or takes it from them, for a service that measures them otherwise than before, or
+   * whose clock was set back since.
+   */
   setEnds(due: number | undefined): void {
-    const other = due === undefined ? "NOT NULL" : "NULL";
-    this.#table.update({ due }, `WHERE status = 'running' AND due IS ${other}`);
+    const other = due === undefined ? "due IS NOT NULL" : "(due IS NULL OR due - duration_ms > ?)";
+    const now = due === undefined ? [] : [due];
+    this.#table.update({ due }, `WHERE status = 'running' AND ${other}`, ...now);
   }
 
   nextInChain(operation: StoredOperation): StoredOperation | undefined {
