@@ -65,13 +65,14 @@ it("a role is shown with the branch that it belongs to, and is no protected one"
   });
 });
 
-it("a project of an account shows no organization, even one that has the account's id", () => {
+it("a project of an account shows no organization and no members, even of one that has the account's id", () => {
   const shop = new Shop();
   const members = [{ account: "acc-ana", role: "admin" as const }];
   shop.applySeed({ organizations: [{ id: "acc-ana", name: "Twin", plan: "scale", members }] });
   const shown = shop.ana("GET /projects/ana-own").body["project"];
   expect(shown).toMatchObject({ owner_id: "acc-ana" });
   expect(shown).not.toHaveProperty("org_id");
+  expect(shop.ana("GET /projects/ana-own/members").body["project_members"]).toEqual([]);
   expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ org_id: "org-shop", org_name: "Shop" });
 });
 

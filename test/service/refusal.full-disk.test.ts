@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ErrorLog } from "../../src/service/error-log.ts";
 import { eventually } from "../../src/service/postgres/eventually.ts";
-import { StoreFull } from "../../src/service/refusal.ts";
+import { StoreFull, unlessFull } from "../../src/service/refusal.ts";
 import type { Store } from "../../src/service/store/store.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { main, primary, project, Shop } from "./support/shop.ts";
@@ -35,6 +35,13 @@ describe("a service whose disk is full", () => {
     expect(shop.operations()).toEqual([]);
     fill(false);
     expect(shop.ana(`PATCH ${path}`, change).status).toBe(200);
+  });
+
+  it("refuses a write outside of a transaction, such as the note of a key's use, by the same name", () => {
+    fill();
+    const write = () => shop.database.run("INSERT INTO meta VALUES ('large', ?)", large);
+    expect(write).toThrow("the disk of the service is full");
+    expect(unlessFull(write)).toBe(false);
   });
 
   it("answers reads also where the use of a key cannot be noted, and timers are due", () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Plan, type RulesName, rules, rulesNames } from "../../src/service/rules.ts";
+import { type Plan, planRules, type RulesName, rules, rulesNames } from "../../src/service/rules.ts";
 import type { Answer } from "./support/service.ts";
 import { keys, preview, primary, project, Shop, staging } from "./support/shop.ts";
 
@@ -25,6 +25,10 @@ function staged(shop: Shop): string {
 function said({ status, body }: Answer): [number, unknown] {
   return [status, body["message"]];
 }
+
+it.each(rulesNames)("under %s a plan that is not known has the limits of the free one, and no others", (name) => {
+  expect(planRules(rules[name], "platinum")).toBe(rules[name].plans.free);
+});
 
 describe("the width of an autoscaling range", () => {
   const widths = [

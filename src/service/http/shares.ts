@@ -80,7 +80,6 @@ export class Shares {
       const end = (hasRoom: boolean) => {
         stopTimer();
         this.#waiting.delete(waiting);
-        part.end = () => {};
         resolve(hasRoom);
       };
       const stopTimer = clock.after(patienceMs, () => end(false));

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { mostAtOnce } from "../../../src/service/computes/due-events.ts";
-import { preview, project, Shop } from "../support/shop.ts";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
 
 /** A shop whose project has so many branches that end in a minute, all at one time. */
 function shopWith(count: number): Shop {
@@ -28,6 +28,33 @@ it("a turn of the loop carries out a part of what is due at one time, and those 
   expect([left(), left(), left()]).toEqual([mostAtOnce + 1, 1, 0]);
   const endedAt = branches.listDeleted(project).map(({ expiresAt, deletion }) => deletion.at === expiresAt);
   expect(endedAt).toEqual(Array.from({ length: 2 * mostAtOnce + 1 }, () => true));
+});
+
+it("the earliest of several computes, connections or branches that come due comes first, whichever was made first", () => {
+  const shop = new Shop();
+  const made = (suspend_timeout_seconds: number) =>
+    shop.create({ branch_id: main, type: "read_only", suspend_timeout_seconds }).endpoint.id;
+  const ending = (name: string, ms: number) => {
+    const expires_at = new Date(shop.time.now() + ms).toISOString();
+    shop.ana(`POST /projects/${project}/branches`, { branch: { name, expires_at } });
+    shop.finishOperations();
+  };
+  ending("late", 3_600_000);
+  ending("soon", 120_000);
+  const late = made(3600);
+  shop.finishOperations();
+  const soon = made(60);
+  shop.finishOperations();
+  const held = made(60);
+  shop.finishOperations();
+  shop.active({ suspend_timeout_seconds: 60 });
+  shop.connect(held, 1800);
+  shop.connect(primary, 60);
+  shop.time.pass(150_000);
+  const states = [late, soon, held, primary].map((id) => shop.get(id).current_state);
+  expect(states).toEqual(["active", "idle", "active", "idle"]);
+  const names = shop.core.context.store.branches.list(project).map(({ name }) => name);
+  expect([names.includes("late"), names.includes("soon")]).toEqual([true, false]);
 });
 
 it("what is due next is found in the order of an index, however much is due at one time", () => {

@@ -54,6 +54,14 @@ it("the usage is that of each hour, with sizes, and with what still runs", () =>
   ]);
 });
 
+it("the usage begins when a compute is active, and not when a client waits for its first start", () => {
+  const { endpoint } = shop.create({ branch_id: main, type: "read_only" });
+  expect(shop.connect(endpoint.id, 60).status).toBe(200);
+  shop.time.pass(10_000);
+  shop.core.settle();
+  expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ active_time_seconds: 9 });
+});
+
 it("the usage counts the most computes at one time, also where one goes when another comes", () => {
   const [first, second] = [running(), running()];
   suspend(first);

@@ -27,6 +27,19 @@ function linksIn(seen: Seen, part = "page"): [words: string, href: string][] {
   );
 }
 
+it.each([
+  ["/", "Home"],
+  [shopPage, "Projects"],
+  [compute, "Projects"],
+  [`${branch}/roles`, "Projects"],
+  ["/app/computes", "Computes"],
+  ["/app/keys", "API keys"],
+])("the menu of %s marks %s as the place, and nothing else", (path, place) => {
+  const { html } = ana.get(path);
+  const menu = /<nav aria-label="Console">.*?<\/nav>/s.exec(html)?.[0] ?? "";
+  expect([...menu.matchAll(/aria-current="page">([^<]*)</g)].map(([, words]) => words)).toEqual([place]);
+});
+
 it("the list of computes links each one, its project and its branch", () => {
   expect(linksIn(ana.get("/app/computes?search=shop-primary"))).toEqual([
     [primary, compute],

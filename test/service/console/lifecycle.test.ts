@@ -116,6 +116,14 @@ it("the operations of a compute lead to all of its operations, and those to the 
   expect(ana.get(all ?? "/").html).toContain(`<a href="${computePath}"><code>${primary}</code></a>`);
 });
 
+it("the page of a compute shows its own operations, and none of another compute of its branch", () => {
+  shop.active();
+  const other = shop.create({ branch_id: main, type: "read_only" }).endpoint.id;
+  shop.finishOperations();
+  const shown = (id: string) => rowsIn(ana.get(`${branchPath}/computes/${id}`)).map(([, , compute]) => compute);
+  expect([shown(primary), shown(other)]).toEqual([[primary], [other]]);
+});
+
 it("the page of a compute moves the compute to another branch, and goes there", () => {
   const seen = ana.post(`${computePath}/move`, { to: preview });
   expect(textOf(seen)).toContain(`${primary} was moved here, and is idle.`);

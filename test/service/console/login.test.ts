@@ -43,8 +43,9 @@ it("signing in says that the service failed where it did, and not that the key i
   expect(shop.errors).toHaveLength(1);
 });
 
-it("signing in offers each account with its plan, and with its address where its name is another", () => {
-  shop.applySeed({ accounts: [{ id: "acc-zoe", email: "zoe@example.com", name: "Zoe", plan: "scale" }] });
+it("signing in offers each account, the oldest first, with its plan, and with its address where its name is another", () => {
+  shop.time.pass(1000);
+  shop.applySeed({ accounts: [{ id: "a-later-one", email: "zoe@example.com", name: "Zoe", plan: "scale" }] });
   const seen = visitor.get("/");
   const offered = [...seen.html.matchAll(/<button name="account" value="([^"]+)">(.*?)<\/button>/gs)].map(
     ([, id, html = ""]) => [id, textOf({ ...seen, html })],
@@ -53,7 +54,7 @@ it("signing in offers each account with its plan, and with its address where its
     ["acc-ana", "ana@example.com scale plan"],
     ["acc-bob", "bob@example.com free plan"],
     ["acc-eve", "eve@example.com scale plan"],
-    ["acc-zoe", "Zoe zoe@example.com, scale plan"],
+    ["a-later-one", "Zoe zoe@example.com, scale plan"],
   ]);
 });
 

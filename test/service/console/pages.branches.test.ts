@@ -144,6 +144,24 @@ it("a branch keeps its end where a form says nothing of one", () => {
   expect(factsOf(id)["Ends"]).toContain("in 3 days");
 });
 
+it.each([
+  ["", { compute: "ep-none", shown: "1/1/0", max: "2" }, 404],
+  ["/computes", { type: "read_write", size: "1" }, 409],
+  ["/end", { seconds: "3600" }, 422],
+  ["/reset", {}, 422],
+  ["/delete", {}, 422],
+])("what the form at %j of a branch asks for is refused on the page of the branch", (form, fields, status) => {
+  ana.get(pathOf(main));
+  const seen = ana.post(`${pathOf(main)}${form}`, fields);
+  expect([seen.status, problemIn(seen) === "", seen.html.includes("<h1>main</h1>")]).toEqual([status, false, true]);
+});
+
+it("a branch shows the values that others than an operator have noted with it, whatever their names", () => {
+  const id = made({ ...note, "ci/run": "42", stage: "<b>test</b>" });
+  const { Parent: _, Made: __, Ends: ___, ...others } = factsOf(id);
+  expect(others).toEqual({ "ci/run": "42", stage: "<b>test</b>" });
+});
+
 it("a branch is reset to its parent, and says when, also after a later change", () => {
   const id = made();
   shop.time.pass(60_000);

@@ -228,6 +228,15 @@ it("the use of a compute that runs since the week before counts from Monday on, 
   expect(textOf(later.get(page))).toContain("1 CU hour this week");
 });
 
+it("the use of a compute that has been suspended counts as that of one that runs, in lists of computes and of a branch", () => {
+  shop.active({ suspend_timeout_seconds: -1, autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
+  shop.time.pass(2 * 3_600_000);
+  shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+  shop.finishOperations();
+  expect(rowsIn(ana.get("/app/computes"))[0]).toContain("4 CU hours");
+  expect(textOf(ana.get(page))).toContain("4 CU hours this week");
+});
+
 it("a compute that starts from idle is found among those that start, until it is active", () => {
   const found = (state: string) =>
     rowsIn(ana.get(`/app/computes?state=${state}`)).some(([id]) => id?.includes(primary));

@@ -204,7 +204,7 @@ describe("the page of keys", () => {
     ["viewer", "You are a viewer: your keys read this organization's projects and change nothing.", undefined],
     ["collaborator", "You are a collaborator: you reach the projects in which you are given a role.", undefined],
   ] as const)(
-    "tells the %s of an organization the rights of the role, and offers what it may create",
+    "tells the %s of an organization the rights of the role, shows the keys that it may see and offers what it may create",
     (role, words, projects) => {
       shop.applySeed({
         accounts: [{ id: "acc-mal", email: "mal@example.com" }],
@@ -225,6 +225,7 @@ describe("the page of keys", () => {
       const section = /<section aria-labelledby="org-mal">.*?<\/section>/s.exec(seen.html)?.[0] ?? "";
       expect(textOf({ ...seen, html: section })).toContain(words);
       expect(section.includes("Revoke for good")).toBe(role === "admin");
+      expect(section.includes('<th scope="row">shared</th>')).toBe(role !== "collaborator");
       expect(section.includes('<th scope="col">Revoke</th>')).toBe(role === "admin");
       const form = /<form class="create"[^>]*>.*?<\/form>/s.exec(section)?.[0];
       const offered = [...(form ?? "").matchAll(/<option value="([^"]*)">/g)].map(([, id]) => id);

@@ -32,6 +32,14 @@ it("the page of operations shows the newest first, with what each took once it i
     expect.stringMatching(/^[1-9]\d* ms$/),
     expect.stringMatching(/^[1-9]\d* ms$/),
   ]);
+  shop.active();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/restart`);
+  const newest = rowsIn(ana.get(page)).slice(0, 3);
+  expect(newest.map(([, status, , , took]) => [status, took === ""])).toEqual([
+    ["scheduling", true],
+    ["running", true],
+    ["finished", false],
+  ]);
 });
 
 it("the page of operations shows why an operation failed, once it has", () => {

@@ -112,6 +112,21 @@ it("a project can be renamed, and deleted by an administrator with all that belo
   expect(listed(shop, keys.ana)).toEqual(["shop-two", "ana-own"]);
 });
 
+it("a project is not deleted while an operation runs in it", () => {
+  const shop = new Shop({ projectLock: false });
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  expect(shop.ana(`DELETE /projects/${project}`).status).toBe(423);
+  expect(shop.finishOperations().get(primary).current_state).toBe("active");
+  expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
+});
+
+it("a project-scoped key lists its project, however many others come before and however short the page is", () => {
+  const shop = new Shop();
+  const made = shop.ana("POST /organizations/org-shop/api_keys", { key_name: "two", project_id: "shop-two" });
+  const { projects } = ProjectsAnswer.parse(shop.send(String(made.body["key"]), "GET /projects?limit=1").body);
+  expect(projects.map(({ id }) => id)).toEqual(["shop-two"]);
+});
+
 it("a project gets logical replication by a restart of its running computes, not while it is locked, and for good", () => {
   const shop = new Shop();
   shop.active();

@@ -30,6 +30,16 @@ function made(fields: object): string {
   return id;
 }
 
+it("what is kept with a deleted branch counts for its project until the branch is forgotten", () => {
+  const id = made({ name: "noted" });
+  const kept = () => shop.core.context.store.branches.lengthOfDetails(project);
+  const before = kept();
+  shop.ana(`DELETE ${base}/${id}`);
+  expect(kept()).toBe(before);
+  shop.ana(`DELETE ${base}/${id}?hard_delete=true`);
+  expect(kept()).toBeLessThan(before);
+});
+
 describe("a deleted branch with --branch-recovery", () => {
   it("a deleted branch is shown by its own call with its recovery, and by a list only on request", () => {
     const deleted_at = new Date(shop.time.now()).toISOString();

@@ -29,6 +29,16 @@ describe("a transfer of projects", () => {
     ]);
   });
 
+  it("a transfer to the organization that has the projects changes nothing, also where it has all that its plan allows", () => {
+    const members = [{ account: "acc-ana", role: "admin" as const }];
+    shop.applySeed({
+      organizations: [{ id: "org-full", plan: "free", members }],
+      projects: Array.from({ length: 100 }, (_, n) => ({ id: `full-${n}`, owner: "org-full", endpoints: [] })),
+    });
+    const body = { destination_org_id: "org-full", project_ids: ["full-1", "full-2"] };
+    expect(shop.ana("POST /organizations/org-full/projects/transfer", body).status).toBe(200);
+  });
+
   it.each(["ana-own", "eve-own", "none"])(
     "a transfer moves none where one is not the organization's: %s",
     (foreign) => {

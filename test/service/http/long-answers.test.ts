@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { Exchange } from "../../../src/service/http/exchange.ts";
 import { LongAnswers } from "../../../src/service/http/long-answers.ts";
@@ -126,6 +126,36 @@ it("what a caller holds of long answers counts against its account, or the netwo
   expect([await statusOf(undefined), await statusOf(undefined)]).toEqual(["200", "503"]);
   expect(await statusOf(undefined, "GET", "127.0.0.2")).toBe("200");
   for (const { socket } of wires) socket.destroy();
+});
+
+it("a client that takes nothing of its answer gets no more of it after its time, and holds nothing of the budget", async () => {
+  const bytes = new Shares(140_000_000);
+  await using shop = await ListeningShop.start({}, { bytes, answerTimeoutMs: 100 });
+  vi.spyOn(shop.core, "exchange").mockReturnValue(answerOf(40_000_000));
+  const wire = new Wire(shop);
+  wire.socket.once("data", () => wire.socket.pause());
+  wire.send("GET /api/v2/projects HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await wire.answer();
+  await expect.poll(() => bytes.all).toBe(0);
+  wire.socket.resume();
+  await wire.ended;
+  expect(wire.received.length).toBeLessThan(40_000_000);
+});
+
+it("a stranger's long answers count for its network, of which a host has all addresses", async () => {
+  const callers: string[] = [];
+  const made = vi.spyOn(LongAnswers.prototype, "make").mockImplementation(({ caller }) => {
+    callers.push(caller);
+    return Promise.resolve(answerOf(2));
+  });
+  const taken = vi.spyOn(Socket.prototype, "setKeepAlive").mockImplementation(function from(this: Socket) {
+    return Object.defineProperty(this, "remoteAddress", { value: "2001:db8:1:2::9" });
+  });
+  onTestFinished(() => [made, taken].forEach((spy) => spy.mockRestore()));
+  await using shop = await ListeningShop.start();
+  await fetch(`${shop.baseURL}/projects`);
+  await fetch(`${shop.baseURL}/projects`, { headers: { authorization: `Bearer ${keys.ana}` } });
+  expect(callers).toEqual(["2001:db8:1:2", "acc-ana"]);
 });
 
 /** An answer that has to be waited for, such as a schema. */

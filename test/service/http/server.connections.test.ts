@@ -26,6 +26,29 @@ it("an address has its share of connections, others have theirs, and one that en
   await expect.poll(async () => (await asked(shop, "127.0.0.1")).served).toBe(true);
 });
 
+it("nothing of a connection that has ended is kept: the end of the service finds none to close", async () => {
+  const connections = new Shares(100);
+  const shop = await ListeningShop.start({}, { connections });
+  const all = [await asked(shop, "127.0.0.1"), await asked(shop, "127.0.0.1"), await asked(shop, "127.0.0.1")];
+  for (const { socket } of all) socket.destroy();
+  await expect.poll(() => connections.all).toBe(0);
+  const closed = vi.spyOn(Socket.prototype, "destroy");
+  await shop[Symbol.asyncDispose]();
+  expect(closed).not.toHaveBeenCalled();
+  closed.mockRestore();
+});
+
+it("a client of TLS beyond the share of its address is closed without a word, which would be none of TLS", async () => {
+  const made = Date.UTC(2026, 0, 1);
+  const tls = certificateFor(["localhost"], newAuthority(made), made);
+  await using shop = await ListeningShop.start({}, { connections: new Shares(0), tls });
+  const { hostname, port } = new URL(shop.baseURL);
+  const socket = connect({ host: hostname, port: Number(port) }).on("error", () => {});
+  socket.resume();
+  await once(socket, "close");
+  expect(socket.bytesRead).toBe(0);
+});
+
 it("asks the system to notice clients that are gone without a word", async () => {
   const asks = vi.spyOn(Socket.prototype, "setKeepAlive");
   await using shop = await ListeningShop.start();

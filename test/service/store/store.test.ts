@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { Database } from "../../../src/service/store/database.ts";
 import { mostKept } from "../../../src/service/store/operations.ts";
 import { latestVersion } from "../../../src/service/store/schema.ts";
 import { Store } from "../../../src/service/store/store.ts";
@@ -114,6 +115,21 @@ it("a service started again takes no more from a seed than what is missing", () 
   const after = new Shop({ file, time: before.time });
   expect(EndpointsAnswer.parse(after.ana(`GET /projects/${project}/endpoints`).body).endpoints).toEqual([]);
   after.core.close();
+});
+
+it("each change is on the disk before it is answered, and outlasts a power cut", () => {
+  const database = new Database(file);
+  expect(database.one("PRAGMA synchronous")).toEqual({ synchronous: 2 });
+  expect(database.one("PRAGMA journal_mode")).toEqual({ journal_mode: "wal" });
+  database.close();
+});
+
+it("the branches that have no data yet are named with parents before their children, whatever their ids", () => {
+  const shop = new Shop();
+  const branches = [{ id: "br-z", default: true }, { id: "br-m" }, { id: "br-a" }];
+  shop.applySeed({ projects: [{ id: "aged", owner: "acc-ana", branches }] });
+  const missing = shop.core.context.store.branchData.missing();
+  expect(missing.slice(-3)).toEqual(["br-z", "br-m", "br-a"]);
 });
 
 it("the list of a project's computes is made once, and again after a change of that project's", () => {
