@@ -56,13 +56,15 @@ describe("the roles of an organization", () => {
     for (const { body } of hidden) expect(body["project"]).not.toHaveProperty("effective_project_permission");
   });
 
-  it("a collaborator knows the organization and none of its projects", () => {
+  it("a collaborator knows the organization and none of its projects, and makes no key for one", () => {
     const shop = shopWith("collaborator");
     expect(shop.send(keys.bob, "GET /organizations/org-shop").status).toBe(200);
     expect(shop.send(keys.bob, `GET /projects/${project}`).status).toBe(404);
     expect(shop.send(keys.bob, "GET /projects?search=shop").body["projects"]).toEqual([]);
     const listed = Object.values(shop.send(keys.bob, "GET /organizations/org-shop/api_keys").body);
     expect(listed).toEqual([expect.objectContaining({ name: "ci" })]);
+    const key = { key_name: "theft", project_id: project };
+    expect(shop.send(keys.bob, "POST /organizations/org-shop/api_keys", key).status).toBe(403);
     expect(new Visitor(shop.core).signIn("acc-bob").get("/app/keys").html).not.toMatch(/one-project|Project shop/);
   });
 

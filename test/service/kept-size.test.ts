@@ -41,6 +41,10 @@ const ways: Readonly<Record<string, (characters: number) => [line: string, body:
     { endpoints: [{ type: "read_only", settings: { pg_settings: kept(characters) } }] },
   ],
   "an annotation with a new branch": (characters) => [`POST ${branches}`, { annotation_value: kept(characters) }],
+  "an annotation with the first branch of a new project": (characters) => [
+    "POST /projects",
+    { project: { branch: { annotations: kept(characters) } } },
+  ],
   "settings with a new project": (characters) => ["POST /projects", { project: { settings: ips(characters) } }],
   "settings with a project": (characters) => [`PATCH /projects/${project}`, { project: { settings: ips(characters) } }],
   "settings for new computes with a new project": (characters) => [
@@ -60,6 +64,18 @@ it.each(Object.entries(ways))("a client keeps %s up to 16,384 characters and no 
   expect([refused.status, refused.body["message"]]).toEqual([
     400,
     expect.stringMatching(/at most 16384 are possible$/),
+  ]);
+});
+
+it.each([
+  ["settings", ips(9000), { preload_libraries: { enabled_libraries: Object.values(kept(9000)) } }],
+  ["default_endpoint_settings", { pg_settings: kept(9000) }, { pgbouncer_settings: kept(9000) }],
+])("the %s that a project keeps end at 16,384 characters, also where they come in parts", (field, first, second) => {
+  const change = (part: object) => shop.ana(`PATCH /projects/${project}`, { project: { [field]: part } });
+  const answers = [change(first), change(second)];
+  expect(answers.map(({ status, body }) => [status, body["message"]])).toEqual([
+    [200, undefined],
+    [400, expect.stringMatching(/at most 16384 are possible$/)],
   ]);
 });
 

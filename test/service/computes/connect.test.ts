@@ -67,6 +67,19 @@ it("a client reads its connection in the answer, and is the compute's last activ
   expect(shop.get(primary).last_active).toBe(now);
 });
 
+it("a client is refused by a compute that is disabled, also while that one still suspends", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.patch(primary, { disabled: true });
+  const refused = [409, `endpoint ${primary} is disabled: it takes no connections`];
+  const said = () => {
+    const { status, body } = shop.connect(primary, 60);
+    return [status, body["message"]];
+  };
+  expect([shop.get(primary).current_state, said()]).toEqual(["active", refused]);
+  expect([shop.finishOperations().get(primary).current_state, said()]).toEqual(["idle", refused]);
+});
+
 it("a client that comes while the compute suspends wakes it when that has ended, and not beside it", () => {
   const shop = new Shop();
   shop.active();

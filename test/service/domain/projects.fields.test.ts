@@ -79,6 +79,12 @@ describe("creating a project", () => {
     expect(made.project).toMatchObject({ default_endpoint_settings: { autoscaling_limit_max_cu: 4 } });
   });
 
+  it("takes sizes beside default_endpoint_settings before those in it", () => {
+    const usual = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2 };
+    const made = created({ default_endpoint_settings: usual, autoscaling_limit_max_cu: 4 });
+    expect(made.endpoints).toMatchObject([{ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 4 }]);
+  });
+
   it("keeps its history for a day, or for as long as it says", () => {
     expect(created({}).project).toMatchObject({ history_retention_seconds: 86_400, store_passwords: true });
     expect(created({ history_retention_seconds: 0 }).project).toMatchObject({ history_retention_seconds: 0 });
@@ -96,6 +102,14 @@ describe("changing a project", () => {
       autoscaling_limit_min_cu: 1,
       autoscaling_limit_max_cu: 8,
     });
+  });
+
+  it("refuses what fits none of its later computes with what it has kept, and keeps that", () => {
+    const change = (usual: object) =>
+      shop.ana(`PATCH /projects/${project}`, { project: { default_endpoint_settings: usual } }).status;
+    const sizes = { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 8 };
+    expect([change(sizes), change({ autoscaling_limit_max_cu: 2 })]).toEqual([200, 400]);
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ default_endpoint_settings: sizes });
   });
 
   it("leaves the settings that a change does not name as they were", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { check } from "../../../src/service/http/check.ts";
+import { check, checkKnown } from "../../../src/service/http/check.ts";
 
 const schema = z.object({ db_name: z.string(), branch: z.object({ id: z.number() }) });
 
@@ -12,6 +12,15 @@ it("a field that is missing is called required, with its kind, and a wrong one k
     "invalid request body: db_name: Invalid input: expected string, received number",
   );
 });
+
+it.each([false, 0, null, [], {}, "text"])(
+  "a field that the public API does not know is refused, also with the value %j",
+  (value) => {
+    const refused = () => checkKnown("updateProject", { project: { name: "shop", colour: value } });
+    expect(refused).toThrow(/invalid request body: project: .*colour/);
+    expect(() => checkKnown("updateProject", { project: { name: "shop", colour: "" } })).not.toThrow();
+  },
+);
 
 it("the first ten of many wrong fields are named", () => {
   const names = Array.from({ length: 12 }, (_, index) => `f${index}`);

@@ -18,6 +18,11 @@ it.each([
   expect(shop.send(key, line).headers["date"]).toBe("Fri, 02 Jan 2026 00:00:00 GMT");
 });
 
+it("the Date that an answer has is kept", () => {
+  const reply = { status: 200, headers: { date: begin } };
+  expect(dated(reply, Date.UTC(2026, 0, 2))).toEqual(reply);
+});
+
 it.each(["423", "503", "html", "fail-operations", "cut"] as const)(
   "the Date is there under the fault %s too",
   (kind) => {

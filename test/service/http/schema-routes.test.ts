@@ -37,6 +37,25 @@ it.each([
   });
 });
 
+it("the reading and the comparing of schemas end when the client leaves", async () => {
+  const reading = new Shop();
+  const { catalog } = reading.core.context;
+  const signals: unknown[] = [];
+  catalog.schema = (_branchId, _database, gone) => {
+    signals.push(gone);
+    return Promise.resolve("");
+  };
+  catalog.compared = (_schemas, gone) => {
+    signals.push(gone);
+    return Promise.resolve("");
+  };
+  const { signal: gone } = new AbortController();
+  const path = `/api/v2/projects/${project}/branches/${preview}/compare_schema`;
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  await reading.core.call({ method: "GET", path, query: { db_name: "neondb" }, headers, gone }).later;
+  expect(signals).toEqual([gone, gone, gone]);
+});
+
 test.each([
   [main, "schema?db_name=none", 404, "database not found"],
   [main, "schema", 400, /db_name/],

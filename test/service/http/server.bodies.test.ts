@@ -38,17 +38,23 @@ it("a body of a megabyte is read, with or without a stated length, and no byte m
   expect(await status(1_000_001)).toEqual([413, 413]);
 });
 
-it("a body without a stated length is refused as soon as it is too long, and its connection ends", async () => {
-  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
-  const wire = new Wire(shop);
-  wire.send(post("Transfer-Encoding: chunked"));
-  const chunk = `fffff\r\n${"x".repeat(0xf_ff_ff)}\r\n`;
-  wire.send(chunk);
-  wire.send(chunk);
-  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
-  // The last chunk never comes.
-  await wire.ended;
-});
+it.each([
+  ["an account", keys.ana],
+  ["a stranger, of which nothing is kept,", "wrong"],
+])(
+  "a body of %s without a stated length is refused as soon as it is too long, and its connection ends",
+  async (_, key) => {
+    await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
+    const wire = new Wire(shop);
+    wire.send(post("Transfer-Encoding: chunked", key));
+    const chunk = `fffff\r\n${"x".repeat(0xf_ff_ff)}\r\n`;
+    wire.send(chunk);
+    wire.send(chunk);
+    expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
+    // The last chunk never comes.
+    await wire.ended;
+  },
+);
 
 it("a body of which only half comes is cut off, whole ones before and after are answered", async () => {
   await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });

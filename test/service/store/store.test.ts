@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -121,6 +121,14 @@ it("each change is on the disk before it is answered, and outlasts a power cut",
   const database = new Database(file);
   expect(database.one("PRAGMA synchronous")).toEqual({ synchronous: 2 });
   expect(database.one("PRAGMA journal_mode")).toEqual({ journal_mode: "wal" });
+  database.close();
+});
+
+it("the files of a store can be read by their owner alone, also those that others could read before", () => {
+  const files = [file, `${file}-wal`, `${file}-shm`];
+  for (const one of files) writeFileSync(one, "", { mode: 0o644 });
+  const database = new Database(file);
+  expect(files.map((one) => statSync(one).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
   database.close();
 });
 
