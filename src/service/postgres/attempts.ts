@@ -1,3 +1,4 @@
+import { Held } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 
 /** Steps of which none depends on another. */
@@ -22,8 +23,8 @@ export class Attempts {
     }
   }
 
-  /** Throws the first failure. */
+  /** Throws the first failure, one that ends with a start of the server before others. */
   end(): void {
-    if (this.#failures.length > 0) throw this.#failures[0];
+    if (this.#failures.length > 0) throw this.#failures.find((error) => error instanceof Held) ?? this.#failures[0];
   }
 }

@@ -3,13 +3,14 @@ import { messageOf } from "../error-message.ts";
 import type { Store } from "../store/store.ts";
 import { type BranchCatalog, broughtInto, currentRights, notBrought } from "./branch-catalog.ts";
 import type { BranchStorage } from "./branch-storage.ts";
-import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
+import { afterChanges, changesOfClients, leftIn, presentIn, presentQuery } from "./catalog-changes.ts";
 import { type SyncPlan, syncCatalog, syncLogins } from "./catalog-sync.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 import { readableRows } from "./readable-names.ts";
 import type { SqlClient } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
+import { unheld } from "./unheld.ts";
 
 /** The data that a server runs on: after a replacement the branch has other data, of which the server knows nothing. */
 export interface ServedData {
@@ -100,7 +101,7 @@ export class BranchCatalogs {
   }
 
   async #sync(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
-    const { store, storage, passwordOf, logOut, change } = this.#ports;
+    const { store, storage, clock, passwordOf, logOut, change } = this.#ports;
     const { branchId } = served;
     let failure: { error: unknown } | undefined;
     try {
@@ -112,7 +113,13 @@ export class BranchCatalogs {
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
     const applied = broughtInto(row);
-    const plan: SyncPlan = { applied, wanted, passwordOf, connect, logOut: (...whose) => logOut(branchId, ...whose) };
+    const plan: SyncPlan = {
+      applied,
+      wanted,
+      passwordOf,
+      connect: unheld(connect, clock),
+      logOut: (...whose) => logOut(branchId, ...whose),
+    };
     if (failure) {
       // A client can keep its databases from being taken over, and none waits for that to lose its login.
       await syncLogins(plan);
@@ -135,12 +142,13 @@ export class BranchCatalogs {
     const { store, clock, change } = this.#ports;
     const { branchId } = served;
     using client = await connect("postgres");
-    const present = presentIn(await readableRows(client, presentQuery));
+    const rows = await readableRows(client, presentQuery);
+    const [present, left] = [presentIn(rows), leftIn(rows)];
     const row = store.branchData.get(branchId);
     if (row === undefined || !this.#isMeant(served)) return;
     const applied = broughtInto(row);
     const changes = changesOfClients(applied, this.#wanted(branchId), present);
-    const catalogAfter = () => JSON.stringify(afterChanges(applied, this.#wanted(branchId), present));
+    const catalogAfter = () => JSON.stringify(afterChanges(applied, this.#wanted(branchId), present, left));
     const unchanged = Object.values(changes).every(({ length }) => length === 0);
     if (unchanged && catalogAfter() === JSON.stringify(applied)) return;
     change(() => {

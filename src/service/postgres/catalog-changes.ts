@@ -2,16 +2,25 @@ import type { ChangedWithSql } from "../store/catalog.ts";
 import { type BranchCatalog, unknownId } from "./branch-catalog.ts";
 import type { TextRow } from "./sql-client.ts";
 
-/** Asks a server for the databases of clients. What is left of a drop that was broken off is none. */
-export const presentQuery = `SELECT datname, rolname FROM pg_database JOIN pg_roles r ON r.oid = datdba
-  WHERE NOT rolsuper AND datconnlimit <> -2`;
+/** Asks a server for the databases of clients, and whether one is no more than what is left of a broken-off drop. */
+export const presentQuery = `SELECT datname, rolname, datconnlimit = -2 FROM pg_database
+  JOIN pg_roles r ON r.oid = datdba WHERE NOT rolsuper`;
 
 /** The databases that a server has, by name: their owners. */
 export type PresentDatabases = ReadonlyMap<string, string>;
 
 /** Reads the answer to `presentQuery`. */
 export function presentIn(rows: readonly TextRow[]): PresentDatabases {
-  return new Map(rows.map(([name, owner]) => [name ?? "", owner ?? ""]));
+  return new Map(rows.filter((row) => !isLeft(row)).map(([name, owner]) => [name ?? "", owner ?? ""]));
+}
+
+/** Names of what is left of databases whose drop was broken off: they are still to be dropped. */
+export function leftIn(rows: readonly TextRow[]): ReadonlySet<string> {
+  return new Set(rows.filter(isLeft).map(([name]) => name ?? ""));
+}
+
+function isLeft([, , left]: TextRow): boolean {
+  return left === "t";
 }
 
 type CatalogDatabase = BranchCatalog["databases"][number];
@@ -50,14 +59,22 @@ export function changesOfClients(
   };
 }
 
-/** The catalog of a server that has been compared: what was brought and is still there, and what clients have made. */
-export function afterChanges(applied: BranchCatalog, wanted: BranchCatalog, present: PresentDatabases): BranchCatalog {
+/**
+ * The catalog of a server that has been compared: what was brought and is still there, if only in part, and what
+ * clients have made.
+ */
+export function afterChanges(
+  applied: BranchCatalog,
+  wanted: BranchCatalog,
+  present: PresentDatabases,
+  left: ReadonlySet<string>,
+): BranchCatalog {
   const brought = new Set(applied.databases.map(({ name }) => name));
   const isCreated = ({ name }: CatalogDatabase) => present.has(name) && !brought.has(name);
   return {
     ...applied,
     databases: [
-      ...applied.databases.filter(({ name }) => present.has(name)),
+      ...applied.databases.filter(({ name }) => present.has(name) || left.has(name)),
       ...wanted.databases.filter(isCreated),
     ].map((one) => ({ ...one, ownerName: present.get(one.name) ?? one.ownerName })),
   };

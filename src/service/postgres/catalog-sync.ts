@@ -4,10 +4,10 @@ import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
 import { superuser } from "./config.ts";
 import { putDatabases } from "./database-sync.ts";
 import { endAll } from "./end-sessions.ts";
-import { LoginHeld } from "./failure.ts";
-import { type Connected, insideDatabase } from "./inside-database.ts";
+import { Held } from "./failure.ts";
+import { insideDatabase } from "./inside-database.ts";
 import { guardOutputPlugins } from "./output-plugins.ts";
-import { rollBackChangesOfRoles, rollBackPrepared } from "./prepared.ts";
+import { rollBackPrepared } from "./prepared.ts";
 import {
   privilegedAttributes,
   privilegedRole,
@@ -50,11 +50,11 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     const exists = existing.roles.has(role.name);
     if (exists && !outdated) continue;
     await attempts.make(async () => {
-      await putRights({ client, connect: plan.connect }, role.name, version, exists);
+      await putRights(client, role.name, version, exists);
       if (!exists) await putPassword(client, role, exists, plan);
     });
   }
-  await putDatabases(client, plan, existing.databases, { outdated, attempts });
+  await putDatabases({ client, connect: plan.connect }, plan, existing.databases, { outdated, attempts });
   for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
   attempts.end();
 }
@@ -80,9 +80,7 @@ async function putLogins(
   const kept = new Set(plan.wanted.roles.map(({ name }) => name));
   const gone = plan.applied.roles.filter(({ name }) => !kept.has(name) && existing.has(name));
   for (const { name } of gone)
-    await attempts.make(() =>
-      changeRole({ client, connect: plan.connect }, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`),
-    );
+    await attempts.make(() => changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`));
   for (const role of plan.wanted.roles)
     if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
   const anyReset = plan.wanted.roles.some((role) => {
@@ -101,18 +99,16 @@ function isReset(before: CatalogRole, { passwordSource }: CatalogRole): boolean 
 type CatalogRole = BranchCatalog["roles"][number];
 
 /**
- * Makes or changes a role. A role may change its own password, and one that does so in a transaction without an end
- * would keep the password that was stolen: a session that stands in the way is ended, and a prepared transaction rolled
- * back. Rejects with `LoginHeld` where a session computes without a pause, or many change their passwords all the time.
+ * Makes or changes a role. A role may change its own password: where another session changes the row at this moment,
+ * those that change roles are ended. Rejects with `Held` where many change their passwords all the time.
  */
-async function changeRole({ client, connect }: Connected, statement: string): Promise<void> {
+async function changeRole(client: Session, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch {
     await endAll(client, changesRole);
-    await rollBackChangesOfRoles({ client, connect });
     await client.query(statement).catch((error: unknown) => {
-      throw new LoginHeld(messageOf(error), { cause: error });
+      throw new Held(messageOf(error), { cause: error });
     });
   }
 }
@@ -130,18 +126,18 @@ async function namesIn(client: Session): Promise<{ roles: Set<string>; databases
 }
 
 /** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */
-async function putRights(connected: Connected, name: string, version: number, exists: boolean): Promise<void> {
+async function putRights(client: Session, name: string, version: number, exists: boolean): Promise<void> {
   const role = identifier(name);
   const verb = exists ? "ALTER" : "CREATE";
-  await changeRole(connected, `${verb} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
-  await connected.client.query(`GRANT ${privilegedRole} TO ${role}`);
+  await changeRole(client, `${verb} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
+  await client.query(`GRANT ${privilegedRole} TO ${role}`);
 }
 
 async function putPassword(
   client: Session,
   role: CatalogRole,
   exists: boolean,
-  { applied, passwordOf, connect }: SyncPlan,
+  { applied, passwordOf }: SyncPlan,
 ): Promise<void> {
   const name = identifier(role.name);
   const before = applied.roles.find((one) => one.name === role.name);
@@ -150,10 +146,10 @@ async function putPassword(
   const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
   if (before && isReset(before, role)) {
     // A session that is open would change it again at once.
-    await changeRole({ client, connect }, `ALTER ROLE ${name} NOLOGIN`);
+    await changeRole(client, `ALTER ROLE ${name} NOLOGIN`);
     await endAll(client, `usename =${literal(role.name)}`);
   }
-  await changeRole({ client, connect }, `ALTER ROLE ${name} ${login}`);
+  await changeRole(client, `ALTER ROLE ${name} ${login}`);
 }
 
 /**

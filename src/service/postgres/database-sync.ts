@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { messageOf } from "../error-message.ts";
 import type { Attempts } from "./attempts.ts";
 import { type BranchCatalog, unknownId } from "./branch-catalog.ts";
 import { endAll } from "./end-sessions.ts";
+import { Held, ServerFailed } from "./failure.ts";
+import { type Connected, insideDatabase } from "./inside-database.ts";
+import { rollBackPrepared } from "./prepared.ts";
 import { privilegedRole, type Session } from "./privileged-role.ts";
 import { identifier, literal } from "./quoting.ts";
 
@@ -12,7 +16,7 @@ interface Catalogs {
 
 /** Brings the databases that the API knows into a server. */
 export async function putDatabases(
-  client: Session,
+  { client, connect }: Connected,
   { applied, wanted }: Catalogs,
   existing: Set<string>,
   { outdated, attempts }: { outdated: boolean; attempts: Attempts },
@@ -23,7 +27,7 @@ export async function putDatabases(
     // Another one may have the name by now.
     const isWanted = id === unknownId ? wantedNames.has(name) : wantedIds.has(id);
     if (isWanted || !existing.delete(name)) continue;
-    await attempts.make(() => dropDatabase(client, name));
+    await attempts.make(() => dropDatabase({ client, connect }, name));
   }
   const renames = renamesOf(applied, wanted, existing);
   await attempts.make(() => renameDatabases(client, renames));
@@ -76,6 +80,10 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
     via: between(index),
     to: identifier(to),
   }));
+  // Prepared transactions outlive their sessions, and a start of the server too.
+  const prepared = await client.query("SELECT database FROM pg_prepared_xacts");
+  const kept = renames.find(({ from }) => prepared.some(([name]) => name === from));
+  if (kept) throw new ServerFailed(`database ${identifier(kept.from)} has a prepared transaction: end that first`);
   for (const { from } of renames) await endAll(client, `datname =${literal(from)}`);
   await client.query(
     [
@@ -86,21 +94,36 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
 }
 
 /**
- * Drops a database. Each session of the server has to take note of that, and one whose client reads nothing of a long
- * result does not: it is ended after a while, as is one that replicates from the database. Where another one computes
- * without a pause, the drop is given up.
+ * Drops a database with what keeps one: a client may have marked it as a template, and have left prepared transactions,
+ * subscriptions, and slots that are read in it. Rejects with `Held` where a client keeps it all the same.
  */
-async function dropDatabase(client: Session, name: string): Promise<void> {
-  const statement = `DROP DATABASE ${identifier(name)} WITH (FORCE)`;
-  await client.query(`SET statement_timeout = '${dropLimit}'`);
+async function dropDatabase(connected: Connected, name: string): Promise<void> {
+  const { client } = connected;
   try {
-    await client.query(statement);
-  } catch {
-    await endAll(client, `(wait_event = 'ClientWrite' OR datname =${literal(name)})`);
-    await client.query(statement);
-  } finally {
-    await client.query("SET statement_timeout = 0");
+    const [row] = await client.query(`SELECT datistemplate, NOT datallowconn, datconnlimit,
+      datname IN (SELECT database FROM pg_prepared_xacts) OR oid IN (SELECT subdbid FROM pg_subscription),
+      datname IN (SELECT database FROM pg_replication_slots WHERE active)
+      FROM pg_database WHERE datname =${literal(name)} AND datconnlimit <> -2`);
+    const [isTemplate, closed, limit, isKept, isRead] = row ?? [];
+    if (isTemplate === "t") await client.query(`ALTER DATABASE ${identifier(name)} IS_TEMPLATE false`);
+    if (isKept === "t") await insideDatabase(connected, { name, closed, limit }, endWhatKeeps);
+    if (isRead === "t") await endAll(client, `datname =${literal(name)}`);
+    await client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`);
+  } catch (error) {
+    throw new Held(messageOf(error), { cause: error });
   }
 }
 
-const dropLimit = "10s";
+async function endWhatKeeps(inside: Session): Promise<void> {
+  await rollBackPrepared(inside);
+  const subscriptions = await inside.query(`SELECT oid, subname FROM pg_subscription
+    WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+  for (const [oid, name] of subscriptions) {
+    const subscription = identifier(name ?? "");
+    await inside.query(`ALTER SUBSCRIPTION ${subscription} DISABLE`);
+    await inside.query(`ALTER SUBSCRIPTION ${subscription} SET (slot_name = NONE)`);
+    // For a table that is still copied, the drop would connect to the server that the client has named.
+    await inside.query(`DELETE FROM pg_subscription_rel WHERE srsubid = ${Number(oid)}`);
+    await inside.query(`DROP SUBSCRIPTION ${subscription}`);
+  }
+}

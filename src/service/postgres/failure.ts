@@ -8,9 +8,9 @@ export class ServerFailed extends Error {
   override name = "ServerFailed";
 }
 
-/** Clients of a server keep the login or the password of a role from being changed: it has to start again. */
-export class LoginHeld extends ServerFailed {
-  override name = "LoginHeld";
+/** Clients of a server keep a role or a database from being changed: it has to start again. */
+export class Held extends ServerFailed {
+  override name = "Held";
 }
 
 export function isFullDisk(error: unknown): boolean {

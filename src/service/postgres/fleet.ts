@@ -6,7 +6,7 @@ import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage } from "./branch-storage.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
-import { LoginHeld, ServerFailed } from "./failure.ts";
+import { Held, ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { Logouts } from "./logouts.ts";
@@ -89,9 +89,9 @@ export class Fleet {
     if (!before) return;
     if (before.endpoint.branchId !== endpoint.branchId) return this.stop(endpoint.id);
     await this.#turns.take(endpoint.branchId, async () => {
-      // A server that starts has no client that could hold a login up.
+      // A server that starts has no client that could hold anything up.
       const restart = async (error: unknown) => {
-        if (!(error instanceof LoginHeld)) throw error;
+        if (!(error instanceof Held)) throw error;
         await this.#startPrimary(endpoint, await this.#editionOf(endpoint));
         if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
       };

@@ -11,7 +11,7 @@ import type {
 } from "pg-protocol/dist/messages.js";
 import { Parser } from "pg-protocol/dist/parser.js";
 import { messageOf } from "../error-message.ts";
-import { ServerFailed } from "./failure.ts";
+import { Held, ServerFailed } from "./failure.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { identifier } from "./quoting.ts";
 import type { RowSink, TextRow } from "./row-sink.ts";
@@ -99,7 +99,7 @@ export class SqlClient {
       void Promise.resolve(room).finally(() => setImmediate(() => socket.resume()));
     });
     const why = `database ${identifier(database)} takes no session: a client may hold a lock on it`;
-    late?.addEventListener("abort", () => client.#end(new ServerFailed(why)));
+    late?.addEventListener("abort", () => client.#end(new Held(why)));
     await client.#answer([serialize.startup({ ...parameters, user, database })]);
     return client;
   }

@@ -53,7 +53,7 @@ describe("a server of data that its branch no longer means", () => {
         },
       ],
     });
-    const { store, clock } = service.core.context;
+    const { store } = service.core.context;
     const data = {
       branchId: "br-a",
       catalog: JSON.stringify(emptyCatalog),
@@ -64,7 +64,7 @@ describe("a server of data that its branch no longer means", () => {
     store.branchData.put({ ...data, generation: "new" });
     const catalogs = new BranchCatalogs({
       store,
-      clock,
+      clock: realClock,
       storage: { of: () => ({ ...data, generation: "new", directory: "" }) },
       passwordOf: (source) => source,
       logOut: () => Promise.resolve(),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { afterChanges, changesOfClients, presentIn } from "../../../src/service/postgres/catalog-changes.ts";
+import { afterChanges, changesOfClients, leftIn, presentIn } from "../../../src/service/postgres/catalog-changes.ts";
 
 type Database = readonly [id: number, name: string, ownerName: string];
 type Changes = Partial<Record<"dropped" | "given" | "created", string[]>>;
@@ -52,8 +52,14 @@ test.each<[what: string, applied: Database[], wanted: Database[], present: [stri
 test("what is in the server afterwards counts as brought: a sync that failed later forgets nothing", () => {
   const shop: Database = [2, "shop", "app"];
   const present = presentIn([["shop", "ana"]]);
-  const after = afterChanges(catalog([stock]), catalog([stock, shop]), present);
+  const after = afterChanges(catalog([stock]), catalog([stock, shop]), present, new Set());
   expect(after.databases).toEqual([{ id: 2, name: "shop", ownerName: "ana" }]);
+});
+
+test("what is left of a drop that was broken off is no database, and stays to be dropped", () => {
+  const rows = [["stock", "app", "t"]];
+  const after = afterChanges(catalog([stock]), catalog([]), presentIn(rows), leftIn(rows));
+  expect([[...presentIn(rows)], after.databases]).toEqual([[], catalog([stock]).databases]);
 });
 
 test("a thousand databases are compared once each, not each with all: nobody waits for a role that makes them", () => {
@@ -72,6 +78,6 @@ test("a thousand databases are compared once each, not each with all: nobody wai
   const all = { rights: 2, roles: [], databases };
   const present = presentIn(Array.from({ length: 1000 }, (_, index) => [`new${index}`, "app"]));
   expect(changesOfClients(all, all, present).dropped).toHaveLength(1000);
-  expect(afterChanges(all, all, present).databases).toEqual([]);
+  expect(afterChanges(all, all, present, new Set()).databases).toEqual([]);
   expect(reads).toBeLessThan(20 * 1000);
 });

@@ -29,11 +29,9 @@ it("a role that the API deletes logs in no more, though a session of another hol
   await held.query("BEGIN");
   await held.query("SELECT FROM held.one");
   const [deleted] = await rig.change("DELETE", `${roles}/holder`);
-  // Tried again with the next change.
-  expect(deleted).toMatchObject({ status: "failed" });
+  expect(deleted).toMatchObject({ status: "finished" });
   await expect(rig.query(holder, "SELECT 1")).rejects.toThrow(refused);
-  await held.end();
-  await rig.change("POST", roles, { role: { name: "other" } });
+  await held.end().catch(() => {});
   expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'holder'")).toEqual([]);
 });
 

@@ -73,14 +73,15 @@ describe("a role that changes its own password in a prepared transaction, which 
   });
 });
 
-describe("a database that the API deletes, and that a client keeps as a template", () => {
+describe("a database that the API renames, and that a prepared transaction of a client keeps as it is", () => {
   it("keeps no role from being made, given a password or dropped, nor another database from being made", async () => {
     const databases = `/projects/${project}/branches/${main}/databases`;
     const [first, second] = [await rig.newRole("first"), await rig.newRole("second")];
     await rig.change("POST", databases, { database: { name: "kept", owner_name: "app" } });
-    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE true");
-    const [deleted] = await rig.change("DELETE", `${databases}/kept`);
-    expect(deleted).toMatchObject({ status: "failed" });
+    const inKept = uri.replace("/stock?", "/kept?");
+    await rig.query(inKept, "BEGIN", "CREATE TABLE rows (x int)", "PREPARE TRANSACTION 'still'");
+    const [renamed] = await rig.change("PATCH", `${databases}/kept`, { database: { name: "moved" } });
+    expect(renamed).toMatchObject({ status: "failed", error: expect.stringContaining("has a prepared transaction") });
     await rig.change("POST", `${roles}/first/reset_password`);
     await expect(rig.query(first, "SELECT 1")).rejects.toThrow(refused);
     await rig.change("DELETE", `${roles}/second`);
@@ -91,10 +92,10 @@ describe("a database that the API deletes, and that a client keeps as a template
     expect(await rig.query(third.replace("/stock?", "/other?"), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await rig.change("DELETE", `${roles}/third`);
     await expect(rig.query(third, "SELECT 1")).rejects.toThrow(refused);
-    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE false");
+    await rig.query(inKept, "COMMIT PREPARED 'still'");
     const [tried] = await rig.change("POST", roles, { role: { name: "fourth" } });
     expect(tried).toMatchObject({ status: "finished" });
-    expect(await rig.query(uri, "SELECT FROM pg_database WHERE datname = 'kept'")).toEqual([]);
+    expect(await rig.query(uri.replace("/stock?", "/moved?"), "SELECT FROM rows")).toEqual([]);
   });
 });
 

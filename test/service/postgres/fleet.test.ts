@@ -8,7 +8,7 @@ import { main, primary, project } from "./rig.ts";
 
 const compute = `/projects/${project}/endpoints/${primary}`;
 const branch = `/projects/${project}/branches/${main}`;
-const presentQuery = "SELECT datname, rolname FROM pg_database";
+const presentQuery = "SELECT datname, rolname";
 
 let fakes: ServiceOnFakes;
 beforeEach(async () => {

@@ -71,7 +71,7 @@ export function rowsOf(sql: string, values: readonly (string | null)[], { roles,
   const clients = Object.entries(databases).filter(([, owner]) => !isOurs(owner));
   if (sql === "SELECT rolname FROM pg_roles") return Object.keys(roles).map((role) => [role]);
   if (sql === "SELECT datname FROM pg_database") return Object.keys(databases).map((database) => [database]);
-  if (sql.startsWith("SELECT datname, rolname FROM pg_database")) return clients;
+  if (sql.startsWith("SELECT datname, rolname")) return clients;
   if (sql.startsWith("SELECT datname, pg_get_userbyid(datdba)"))
     return Object.entries(databases).filter(([database]) => database !== "template0");
   if (sql.startsWith("SELECT datname, datname = 'template0'"))
