@@ -3,7 +3,7 @@ import { defaultSuspendSeconds, neverSuspend } from "../../api/scale-to-zero.ts"
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import { isIntervalAllowed, planRules, type Rules } from "../rules.ts";
-import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { ComputeShape, StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { boundsProblem, hasControl } from "./setting-bounds.ts";
 
@@ -49,7 +49,7 @@ export function checkSuspension(rules: Rules, plan: string, seconds: number): vo
 export function checkPlan(
   rules: Rules,
   plan: string,
-  { minCu: min, maxCu: max, suspendTimeoutSeconds: seconds }: StoredEndpoint,
+  { minCu: min, maxCu: max, suspendTimeoutSeconds: seconds }: ComputeShape,
 ): void {
   checkSizes(rules, plan, { min, max });
   // The default, which a compute also has where no request named one.

@@ -1,7 +1,11 @@
 import type { ServiceContext } from "../context.ts";
+import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { interrupt, steps } from "./chain.ts";
+
+/** The most computes that one call restarts: all of them are one turn of the loop. */
+const mostRestarts = 500;
 
 /** Restarts those of the computes that run: what they serve, or how, has changed. */
 export function restartRunning(
@@ -9,7 +13,10 @@ export function restartRunning(
   endpoints: readonly StoredEndpoint[],
   at: number,
 ): StoredOperation[] {
-  return endpoints
-    .filter(({ currentState }) => currentState === "active")
-    .flatMap((endpoint) => interrupt(context, { endpoint, at, pendingState: "active" }, [steps.restart]));
+  const running = endpoints.filter(({ currentState }) => currentState === "active");
+  if (running.length > mostRestarts) {
+    const most = `a call restarts at most ${mostRestarts} running computes`;
+    throw refusals.limitExceeded("restarts", most, { remedy: "suspend others" });
+  }
+  return running.flatMap((endpoint) => interrupt(context, { endpoint, at, pendingState: "active" }, [steps.restart]));
 }

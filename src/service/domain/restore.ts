@@ -13,7 +13,7 @@ import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
-import { refuseBeyondLimit } from "./limits.ts";
+import { refuseBeyondLimit, refuseLargeCatalog } from "./limits.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
@@ -42,7 +42,11 @@ export function restoreBranch(
   refuseIncomplete({ itself, point, preserve_under_name }, children);
   const past = checkPast(context, { project, branch: source }, "source", point, at);
   refuseTaken(context, project, preserve_under_name);
-  if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
+  if (preserve_under_name !== undefined) {
+    refuseBeyondLimit(context, project);
+    refuseLargeCatalog(context, branch);
+  }
+  if (!itself) refuseLargeCatalog(context, source);
   refuseWhileBusy(context, project.id);
 
   const backup =

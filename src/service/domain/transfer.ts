@@ -33,7 +33,7 @@ function refuseUnfit(context: ServiceContext, project: Project): void {
     refuseRootBeyondLimit(context, project, 0);
     refuseProtectedBeyondLimit(context, project, 0);
     const plan = planOf(context.store, project.owner);
-    for (const endpoint of context.store.endpoints.list(project.id)) checkPlan(context.options.rules, plan, endpoint);
+    for (const one of context.store.endpoints.shapes(project.id)) checkPlan(context.options.rules, plan, one);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw refusals.planIncompatible(`project ${project.id} cannot go to ${project.owner.id}: ${error.message}`);

@@ -108,9 +108,8 @@ export const projectRoutes: readonly Route[] = [
       answers: { 200: ProjectOnly },
     },
     ({ context, project, at }) => {
-      for (const branch of context.store.branches.list(project.id)) {
-        refuseProtected(branch, "a project with a protected branch cannot be deleted");
-      }
+      const isProtected = context.store.branches.count(project.id, "protected") > 0;
+      refuseProtected({ isProtected }, "a project with a protected branch cannot be deleted");
       refuseWhileBusy(context, project.id);
       const body = { project: projectView(context, project, at) };
       context.store.keys.revokeScopedTo(project.id, at);

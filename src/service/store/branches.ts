@@ -197,8 +197,9 @@ export class Branches {
     return this.#all.length("details", "WHERE project_id = ?", projectId);
   }
 
-  count(projectId: string): number {
-    return this.#all.count(`WHERE project_id = ? AND ${present}`, projectId);
+  /** The number of branches of a project, or of those of a kind. */
+  count(projectId: string, kind: keyof typeof branchKinds = "any"): number {
+    return this.#all.count(`WHERE project_id = ? AND ${present} AND ${branchKinds[kind]}`, projectId);
   }
 
   setState(id: string, currentState: string, at: number): void {
@@ -256,6 +257,8 @@ export class Branches {
 }
 
 const present = "deleted_at IS NULL";
+
+const branchKinds = { any: "true", root: "parent_id IS NULL", protected: "is_protected = 1" };
 
 const branchOrders = {
   "": "seq",

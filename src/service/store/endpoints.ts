@@ -58,6 +58,9 @@ const kept: Fields<StoredEndpoint> = {
 /** A compute as far as its usage needs it: a page adds up thousands. */
 export type MeteredEndpoint = Pick<StoredEndpoint, "id" | "projectId" | "branchId" | "minCu" | "maxCu" | "meteredAt">;
 
+/** The attributes of a compute that the plan of its owner bounds. */
+export type ComputeShape = Pick<StoredEndpoint, "minCu" | "maxCu" | "suspendTimeoutSeconds">;
+
 const meteredFields: Fields<MeteredEndpoint> = {
   id: kept.id,
   projectId: kept.projectId,
@@ -73,6 +76,7 @@ export class Endpoints {
   readonly #db: Database;
   readonly #table: Table<StoredEndpoint>;
   readonly #metered: Table<MeteredEndpoint>;
+  readonly #shapes: Table<ComputeShape>;
   readonly #changeable: Table<Partial<StoredEndpoint>>;
   readonly #deleted: Table<StoredEndpoint>;
   readonly #operatorChanges: Table<{ endpointId: string; changedAt: number }>;
@@ -83,6 +87,8 @@ export class Endpoints {
     this.#db = db;
     this.#table = new Table(db, "endpoints", kept, "in-table");
     this.#metered = new Table(db, "endpoints", meteredFields);
+    const { minCu, maxCu, suspendTimeoutSeconds } = kept;
+    this.#shapes = new Table(db, "endpoints", { minCu, maxCu, suspendTimeoutSeconds });
     this.#changeable = new Table(db, "endpoints", changeable);
     this.#deleted = new Table(db, "deleted_endpoints", kept);
     this.#operatorChanges = new Table(db, "operator_changes", { endpointId: text, changedAt: number });
@@ -136,6 +142,12 @@ export class Endpoints {
 
   count(projectId: string): number {
     return this.#table.count("WHERE project_id = ?", projectId);
+  }
+
+  /** The shapes that computes of a project have, each once. */
+  shapes(projectId: string): ComputeShape[] {
+    const columns = "min_cu, max_cu, suspend_timeout_seconds";
+    return this.#shapes.select(`SELECT DISTINCT ${columns} FROM endpoints WHERE project_id = ?`, projectId);
   }
 
   /** The length of the settings of all computes of a project, as they are stored. */

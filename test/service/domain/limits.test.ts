@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+
+const branches = `/projects/${project}/branches`;
+
+/** A shop with a branch of 201 roles and as many databases, and with so many roles in another one. */
+function shopWith(of: string, more: number): Shop {
+  const shop = new Shop({ rateLimits: undefined });
+  shop.core.change(({ catalog }, at) => {
+    for (let n = 0; n < 200; n += 1) {
+      catalog.createRole(of, { name: `role-${n}`, login: true }, at);
+      catalog.createDatabase(of, { name: `db-${n}`, ownerName: `role-${n}` }, at);
+    }
+  });
+  const numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)";
+  const roles = "INSERT INTO roles SELECT ?2, n + 1, 'more-' || n, 1, '', 0, 0 FROM n";
+  shop.database.run(`${numbers} ${roles}`, more, staging);
+  return shop;
+}
+
+describe("a project whose branches have 50,000 roles and databases together", () => {
+  it("gets no more by a copy of a branch, and does by one that has few of them", () => {
+    const shop = shopWith(preview, 49_192);
+    const copy = (parent_id: string) => shop.ana(`POST ${branches}`, { branch: { parent_id } });
+    const restore = (id: string, body: object) => shop.ana(`POST ${branches}/${id}/restore`, body);
+    const refused = {
+      status: 422,
+      body: {
+        message:
+          "roles and databases limit exceeded: the branches of a project have at most 50000 of them together, so delete a branch first",
+      },
+    };
+    expect(copy(preview).status).toBe(201);
+    shop.finishOperations();
+    expect(copy(preview)).toMatchObject(refused);
+    expect(restore(staging, { source_branch_id: preview })).toMatchObject(refused);
+    expect(restore(preview, { source_branch_id: main, preserve_under_name: "kept" })).toMatchObject(refused);
+    expect(copy(main).status).toBe(201);
+  });
+
+  it("gets no more by a call either, but in a branch that has few of them", () => {
+    const shop = shopWith(preview, 49_594);
+    const bodies = {
+      role: { role: { name: "one-more" } },
+      database: { database: { name: "one-more", owner_name: "neondb_owner" } },
+    };
+    const make = (id: string, kind: "role" | "database") =>
+      shop.ana(`POST ${branches}/${id}/${kind}s`, bodies[kind]).status;
+    expect(shop.core.context.store.catalogs.countOfProject(project)).toBe(50_000);
+    expect([make(preview, "role"), make(preview, "database"), make(main, "role")]).toEqual([422, 422, 201]);
+  });
+});
+
+it("a transfer and a deletion read none of the branches and computes of a project", () => {
+  const shop = new Shop();
+  const { database } = shop;
+  database.run("UPDATE branches SET details = 'no JSON' WHERE project_id = ?", project);
+  database.run("UPDATE endpoints SET settings = 'no JSON' WHERE project_id = ?", project);
+  const moved = { destination_org_id: "org-shop", project_ids: [project] };
+  shop.core.change((context, at) => context.store.projects.setOwner(project, { kind: "account", id: "acc-ana" }, at));
+  expect(shop.ana("POST /users/me/projects/transfer", moved).status).toBe(200);
+  expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
+  expect(shop.send(keys.shop, `GET /projects/${project}`).status).toBe(404);
+});
+
+it("a call that would restart more than 500 running computes is refused, and suspends or changes none", () => {
+  const shop = new Shop();
+  const { store } = shop.core.context;
+  const run = (count: number) =>
+    shop.core.change((_, at) => {
+      const like = store.endpoints.byId(primary);
+      if (!like) throw new Error("the primary is gone");
+      for (let n = 0; n < count; n += 1) {
+        const own = { id: `ep-more-${store.endpoints.count(project)}`, branchId: preview, createdAt: at } as const;
+        store.endpoints.insert({ ...like, ...own, type: "read_only", currentState: "active", meteredAt: at });
+      }
+    });
+  const restore = () => shop.ana(`POST ${branches}/${preview}/restore`, { source_branch_id: main });
+  run(501);
+  const refused = restore();
+  expect([refused.status, refused.body["message"]]).toEqual([
+    422,
+    "restarts limit exceeded: a call restarts at most 500 running computes, so suspend others first",
+  ]);
+  expect(store.operations.anyUnfinished(project)).toBe(false);
+  expect(shop.ana(`POST /projects/${project}/endpoints/ep-more-7/suspend`).status).toBe(200);
+  shop.finishOperations();
+  expect(restore().status).toBe(200);
+});
