@@ -40,7 +40,7 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
 }
 
 /** The most computes of a project: its list is not paged, and is made for everybody to wait for. */
-const mostComputes = 5000;
+export const mostComputes = 5000;
 
 /** Refuses more computes than a project may have. */
 export function refuseTooManyComputes({ store }: ServiceContext, projectId: string, more: number): void {

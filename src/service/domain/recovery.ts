@@ -1,4 +1,4 @@
-import { refuseTooManyComputes } from "../computes/create.ts";
+import { mostComputes, refuseTooManyComputes } from "../computes/create.ts";
 import { checkPlan } from "../computes/limits.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
@@ -16,7 +16,7 @@ const recoverableMs = 7 * 86_400_000;
 /**
  * Removes a branch with its computes, whatever is in progress on them. With `branchRecovery` it is only hidden: its
  * data, roles, databases and computes come back with it, and its name stays taken until it is forgotten: after seven
- * days, or once its project has deleted as many others since as it may have.
+ * days, or once its project has deleted as many others, or as many computes, since as it may have.
  */
 export function removeBranch(
   context: ServiceContext,
@@ -35,6 +35,8 @@ export function removeBranch(
   branches.hide(branch.id, { at, until: at + recoverableMs, method });
   const project = required("project", projects.get(branch.projectId));
   branches.forgetBeyond(project.id, mostBranches(context.store, project));
+  const hasTooMany = () => endpoints.countDeleted(project.id) > mostComputes;
+  while (hasTooMany() && branches.forgetFirst(project.id));
 }
 
 /** Brings a deleted branch back, with its computes, idle, and without an end. It needs the room of a new one. */

@@ -127,6 +127,12 @@ export class Branches {
     this.#all.delete(`WHERE id IN (${beyond})`, projectId, most);
   }
 
+  /** Deletes for good the one of a project that was deleted first, and can be recovered; answers false without one. */
+  forgetFirst(projectId: string): boolean {
+    const first = "WHERE project_id = ? AND deleted_at IS NOT NULL ORDER BY deleted_at, seq LIMIT 1";
+    return this.#all.delete(`WHERE id IN (SELECT id FROM branches ${first})`, projectId) > 0;
+  }
+
   /** Takes the deletion of a branch back. */
   unhide(id: string): void {
     const nothing = "deleted_at = NULL, recoverable_until = NULL, deletion_method = NULL";

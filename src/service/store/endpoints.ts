@@ -195,6 +195,11 @@ export class Endpoints {
     this.#db.run("INSERT INTO deleted_endpoints SELECT * FROM endpoints WHERE id = ?", id);
   }
 
+  /** The number of endpoints of a project that are kept with its deleted branches. */
+  countDeleted(projectId: string): number {
+    return this.#deleted.count("WHERE project_id = ?", projectId);
+  }
+
   /** The endpoints that went with a branch, oldest first; they are kept no longer. */
   takeDeleted(branchId: string): StoredEndpoint[] {
     const endpoints = this.#deleted.all("WHERE branch_id = ? ORDER BY seq", branchId);

@@ -262,6 +262,9 @@ export const steps: readonly string[] = [
   `
   CREATE INDEX branch_sources_by_source ON branch_sources (source_id);
   `,
+  `
+  CREATE INDEX deleted_endpoints_by_project ON deleted_endpoints (project_id);
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

@@ -110,6 +110,25 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(shop.ana(`GET ${base}/${preview}`).body["branch"]).toHaveProperty("recovery");
   });
 
+  it("a project keeps as many deleted computes as it may have computes, those of branches that were deleted last", () => {
+    const deletedWith = (computes: number, name: string) => {
+      const { id } = branchIn(shop.finishOperations().ana(`POST ${base}`, { branch: { name } }));
+      shop.core.change(({ store: { endpoints } }, at) => {
+        const like = endpoints.byId(primary);
+        if (!like) throw new Error("the primary is gone");
+        const fields = { ...like, branchId: id, type: "read_only", createdAt: at } as const;
+        for (let n = 0; n < computes; n += 1) endpoints.insert({ ...fields, id: `${id}-${n}` });
+      });
+      shop.finishOperations().core.settle();
+      expect(shop.ana(`DELETE ${base}/${id}`).status).toBeLessThan(300);
+      return id;
+    };
+    const status = (id: string) => shop.ana(`GET ${base}/${id}`).status;
+    const [first, second, third] = [deletedWith(3000, "first"), deletedWith(2000, "second"), deletedWith(10, "third")];
+    expect([status(first), status(second), status(third)]).toEqual([404, 200, 200]);
+    expect(shop.core.context.store.endpoints.countDeleted(project)).toBe(2010);
+  });
+
   it("leaves its name at once when it is deleted for good, at first or later", () => {
     const again = () => shop.ana(`POST ${base}`, { branch: { name: "preview" } });
     shop.ana(`DELETE ${base}/${preview}`);

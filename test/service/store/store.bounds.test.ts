@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { keys, Shop } from "../support/shop.ts";
+
+/** What bounds the rows of each table. A new table needs a line here, and its rows an owner with which they go. */
+const bounds: Readonly<Record<string, string>> = {
+  accounts: "a seed",
+  api_keys: "20,000 of an account or organization; those of a seed stay",
+  branch_data: "one of a branch",
+  branch_sources: "one of a branch",
+  branches: "those of the plan in a project, and as many deleted ones that can be recovered",
+  connections: "the connections of a compute",
+  databases: "500 of a branch by the API, and 50,000 of a project with the roles",
+  deleted_endpoints: "5,000 of a project",
+  endpoint_days: "8 of a compute",
+  endpoint_quarters: "96 of a compute",
+  endpoints: "5,000 of a project",
+  members: "one of an account in an organization",
+  meta: "constants of the service",
+  operations: "10,000 of a project, and those under way",
+  operator_changes: "one of a compute",
+  organizations: "a seed",
+  projects: "those of the plan of an account or organization",
+  roles: "500 of a branch by the API, and 50,000 of a project with the databases",
+  sqlite_sequence: "one of a table",
+  usage_hours: "168 of a project",
+};
+
+/** The tables whose rows belong to an account or organization, and those of the service's own. */
+const ofOwners = ["accounts", "members", "meta", "organizations", "sqlite_sequence"];
+
+function countsIn({ database }: Shop): Record<string, number> {
+  const names = database.all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
+  const count = (name: string) => Number(database.one(`SELECT count(*) AS count FROM ${name}`)?.["count"]);
+  return Object.fromEntries(names.map(({ name }) => [String(name), count(String(name))]));
+}
+
+const Made = z.object({ project: z.object({ id: z.string() }), branch: z.object({ id: z.string() }) });
+const MadeBranch = z.object({ branch: z.object({ id: z.string() }), endpoints: z.array(z.object({ id: z.string() })) });
+
+it("each table of the store has its bound named", () => {
+  expect(Object.keys(countsIn(new Shop()))).toEqual(Object.keys(bounds));
+});
+
+it("a project that is deleted leaves no row in any table", () => {
+  const shop = new Shop({ branchRecovery: true });
+  const ana = (line: string, body?: object) => {
+    const answer = shop.ana(line, body);
+    expect([line, answer.status < 300]).toEqual([line, true]);
+    shop.finishOperations();
+    return answer.body;
+  };
+  shop.ana("GET /auth");
+  const before = countsIn(shop);
+  const { project, branch } = Made.parse(ana("POST /projects", { project: { org_id: "org-shop" } }));
+  const base = `/projects/${project.id}`;
+  const withCompute = { branch: { parent_id: branch.id }, endpoints: [{ type: "read_write" }] };
+  const gone = MadeBranch.parse(ana(`POST ${base}/branches`, withCompute));
+  const stays = MadeBranch.parse(ana(`POST ${base}/branches`, withCompute));
+  const [compute = { id: "" }] = stays.endpoints;
+  shop.connect(compute.id, 3600);
+  shop.time.pass(7_200_000);
+  shop.connect(compute.id, 3600);
+  shop.finishOperations();
+  ana(`DELETE ${base}/branches/${gone.branch.id}`);
+  ana("POST /organizations/org-shop/api_keys", { key_name: "one", project_id: project.id });
+  shop.core.change(({ store: { branchData, endpoints } }, at) => {
+    const least = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 1 };
+    branchData.put({ branchId: stays.branch.id, generation: "1", catalog: "{}", ...least });
+    branchData.setSource({ branchId: stays.branch.id, sourceId: branch.id });
+    endpoints.noteOperator(compute.id, at);
+  });
+  const full = countsIn(shop);
+  const belonging = Object.keys(bounds).filter((name) => !ofOwners.includes(name));
+  expect(belonging.filter((name) => (full[name] ?? 0) <= (before[name] ?? 0))).toEqual([]);
+  expect(shop.finishOperations().send(keys.shop, `DELETE ${base}`).status).toBe(200);
+  const after = countsIn(shop);
+  expect(belonging.filter((name) => after[name] !== before[name])).toEqual([]);
+});
