@@ -1,6 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
+import { copyRunning } from "../../../src/service/postgres/backup.ts";
+import { SqlClient } from "../../../src/service/postgres/sql-client.ts";
 import { commandLines } from "../../support/process-list.ts";
 import { CreatedBranch, main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
@@ -54,6 +57,29 @@ it("copies a parent whose server runs and is being written to, and neither sees 
   await rig.query(child, "DELETE FROM item");
   expect(await count(uri)).toBeGreaterThan(1);
   await rig.query(uri, "DELETE FROM item WHERE name <> 'bolt'");
+});
+
+it("a server that completes more log meanwhile than it keeps is copied, and no slot stays behind", async () => {
+  const [sockets, places] = [`${rig.data}.postgres/s`, `${rig.data}.postgres/branches`];
+  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
+  const from = join(places, readdirSync(places).find((name) => name.startsWith(`${main}.`)) ?? "");
+  const login = { socket: join(sockets, `.s.PGSQL.${port}`), user: "cloud_admin", password: "", database: "stock" };
+  const client = await SqlClient.connect(login);
+  const query = async (sql: string) => {
+    if (sql.includes("pg_backup_stop")) {
+      for (let n = 0; n < 60; n += 1)
+        await client.query("SELECT pg_logical_emit_message(true, 'a', 'b'); SELECT pg_switch_wal()");
+      // As the service does once it has taken them.
+      const marks = join(from, "pg_wal", "archive_status");
+      for (const name of readdirSync(marks)) renameSync(join(marks, name), join(marks, name.replace(/ready$/, "done")));
+      await client.query("CHECKPOINT");
+    }
+    return client.query(sql);
+  };
+  const copied = await copyRunning(from, join(rig.directory.path, "copied"), { query }, undefined);
+  expect(copied.last > copied.first).toBe(true);
+  client.close();
+  await expect.poll(() => rig.query(uri, "SELECT slot_name FROM pg_replication_slots")).toEqual([]);
 });
 
 it("copies a parent that is suspended", async () => {

@@ -83,6 +83,13 @@ describe("enable_logical_replication", () => {
     expect([refused.status, refused.body["message"]]).toEqual([422, expect.stringContaining("cannot be disabled")]);
   });
 
+  it("data with a logical slot is read while its compute sleeps", async () => {
+    await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
+    const { status, body } = await rig.call("GET", `/projects/${project}/branches/${main}/schema?db_name=stock`);
+    expect([status, body["message"]]).toEqual([200, undefined]);
+    expect((await rig.endpoint()).current_state).toBe("idle");
+  });
+
   it.each([
     "SELECT pg_create_logical_replication_slot('load', '/lib/x86_64-linux-gnu/libm.so.6')",
     "SELECT pg_create_logical_replication_slot('load', plugin => '$libdir/../../libm', temporary => true)",

@@ -2,6 +2,9 @@ CREATE SCHEMA shop;
 CREATE TYPE mood AS ENUM ('sad', 'it''s ok');
 CREATE TYPE shop.pair AS (a integer, b text);
 CREATE TYPE shop.span AS RANGE (subtype = double precision);
+CREATE TYPE shop.trio AS (a integer, gone text, b text);
+ALTER TYPE shop.trio DROP ATTRIBUTE gone;
+ALTER TYPE mood ADD VALUE 'fine' BEFORE 'sad';
 CREATE DOMAIN shop.positive AS integer DEFAULT 1 CONSTRAINT positive_check CHECK (VALUE > 0);
 CREATE TABLE customer (
   id serial PRIMARY KEY, email text NOT NULL UNIQUE, mood mood DEFAULT 'sad', made timestamptz DEFAULT now() NOT NULL,
@@ -13,6 +16,8 @@ CREATE TABLE shop.item (
   "Odd Name" varchar(20) COLLATE "C", pair shop.pair, spans shop.span[]
 ) WITH (fillfactor = 70);
 CREATE TABLE nothing ();
+CREATE TABLE shed (b integer, gone text, a integer);
+ALTER TABLE shed DROP COLUMN gone;
 CREATE INDEX item_price ON shop.item USING btree (price DESC) WHERE (price > 1);
 CREATE VIEW shop.cheap AS SELECT id, price FROM shop.item WHERE price < 5;
 CREATE VIEW aaa_view WITH (security_barrier = true) AS SELECT * FROM shop.cheap;
@@ -26,6 +31,7 @@ CREATE AGGREGATE shop.longest(text) (SFUNC = textcat, STYPE = text, INITCOND = '
 CREATE TRIGGER touched BEFORE UPDATE ON shop.item FOR EACH ROW EXECUTE FUNCTION shop.touch();
 CREATE TABLE event (at timestamptz NOT NULL, what text, PRIMARY KEY (at)) PARTITION BY RANGE (at);
 CREATE TABLE event_2026 PARTITION OF event FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+CREATE TRIGGER noted BEFORE UPDATE ON event FOR EACH ROW EXECUTE FUNCTION shop.touch();
 CREATE INDEX event_what ON event (what);
 CREATE TABLE base (a integer);
 CREATE TABLE derived (b integer) INHERITS (base);
@@ -34,6 +40,7 @@ CREATE SEQUENCE down INCREMENT BY -1;
 CREATE STATISTICS item_stats (dependencies) ON customer_id, price FROM shop.item;
 CREATE RULE keep AS ON DELETE TO base DO INSTEAD NOTHING;
 ALTER TABLE customer ENABLE ROW LEVEL SECURITY;
+ALTER TABLE customer FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON customer FOR SELECT TO reader USING ((email = CURRENT_USER));
 CREATE POLICY add ON customer AS RESTRICTIVE FOR INSERT WITH CHECK ((email <> ''));
 COMMENT ON TABLE customer IS 'people''s data';

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { SqlClient } from "../../../src/service/postgres/sql-client.ts";
 import { main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -11,6 +12,7 @@ let there: string;
 /** What clients can read of the parent, and its schema: before a transaction locks tables. */
 let before: string;
 let schemaBefore: unknown;
+let databasesThere: unknown;
 const secret = "hush";
 
 const setUp = [
@@ -53,6 +55,20 @@ const namesThatAreNoText = `DO $$ BEGIN
   EXECUTE format('ALTER TABLE item OWNER TO %I', E'role\\xff');
 END $$`;
 
+/** Of data that comes from elsewhere: a table with rows in another server, which stay there. */
+const elsewhere = `CREATE FOREIGN DATA WRAPPER none; CREATE SERVER elsewhere FOREIGN DATA WRAPPER none;
+  CREATE SCHEMA apart CREATE TABLE near (name text); INSERT INTO apart.near VALUES ('${secret}');
+  CREATE FOREIGN TABLE apart.far () INHERITS (apart.near) SERVER elsewhere;
+  ALTER TABLE apart.near OWNER TO app; ALTER TABLE apart.far OWNER TO app; ALTER SCHEMA apart OWNER TO app`;
+
+async function asSuperuser(): Promise<void> {
+  const sockets = `${rig.data}.postgres/s`;
+  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
+  const socket = join(sockets, `.s.PGSQL.${port}`);
+  using client = await SqlClient.connect({ socket, user: "cloud_admin", password: "", database: "stock" });
+  await client.query(elsewhere);
+}
+
 beforeAll(async () => {
   const pg_settings = { max_prepared_transactions: "5" };
   await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings: { pg_settings } } });
@@ -67,13 +83,14 @@ beforeAll(async () => {
     await rig.query(inside, `SELECT lo_from_bytea(4712, '${secret}')`);
     if (name !== "postgres") await rig.query(inside, `CREATE TABLE item AS SELECT '${secret}' AS name`);
   }
+  await asSuperuser();
   before = await textOf(uri);
   schemaBefore = await schema(main);
   await rig.query(uri.replace("/stock?", "/bytes?"), namesThatAreNoText);
   await rig.query(
     uri,
     "ALTER DATABASE mould CONNECTION LIMIT 0",
-    "ALTER DATABASE shut ALLOW_CONNECTIONS false",
+    "ALTER DATABASE shut ALLOW_CONNECTIONS false CONNECTION LIMIT 7",
     "BEGIN",
     `INSERT INTO item (name) VALUES ('${secret} prepared')`,
     "LOCK TABLE log, item",
@@ -86,7 +103,11 @@ beforeAll(async () => {
   const [{ id } = { id: "" }] = z.array(z.looseObject({ id: z.string() })).parse(body["endpoints"]);
   await rig.settled();
   there = await rig.uri({ endpoint: id });
+  databasesThere = await rig.query(there, databases);
 });
+
+const databases = `SELECT datname, datallowconn, datconnlimit, datistemplate FROM pg_database
+  WHERE datname IN ('shut', 'mould') ORDER BY 1`;
 
 /** All that clients can read of the data of a database, as text. */
 const everything = `SELECT string_agg(found::text, E'\\n') AS text FROM (
@@ -170,7 +191,13 @@ describe("a schema-only branch", () => {
 
   it("a schema-only branch has no rows in tables of other roles, in schemas that nobody may use, and in tables that keep their owner out", async () => {
     const open = "GRANT USAGE ON SCHEMA closed TO app";
-    expect(await rig.query(there, open, "SELECT name FROM closed.kept UNION SELECT name FROM log")).toEqual([]);
+    expect(
+      await rig.query(
+        there,
+        open,
+        "SELECT name FROM closed.kept UNION SELECT name FROM log UNION SELECT name FROM ONLY apart.near",
+      ),
+    ).toEqual([]);
   });
 
   it("a schema-only branch has no rows in databases that are closed to connections, and large objects in none", async () => {
@@ -189,9 +216,6 @@ describe("a schema-only branch", () => {
     await rig.query(there, "REVOKE ALL ON SCHEMA closed FROM app");
     expect(schemaBefore).toContain("CREATE TABLE closed.kept");
     expect(await schema(await copy())).toBe(schemaBefore);
-    const kept =
-      "SELECT datname, datallowconn, datistemplate FROM pg_database WHERE datname IN ('shut', 'mould') ORDER BY 1";
-    await rig.query(there, "ALTER DATABASE shut ALLOW_CONNECTIONS false");
-    expect(await rig.query(there, kept)).toEqual(await rig.query(uri, kept));
+    expect(databasesThere).toEqual(await rig.query(uri, databases));
   });
 });

@@ -58,6 +58,14 @@ describe("the schema of a database", () => {
     expect(await schema(rig)).toBe(before);
   });
 
+  it("the schema is the same whatever settings its compute has", async () => {
+    const before = await schema(rig);
+    const settings = { pg_settings: { quote_all_identifiers: "on" } };
+    await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings } });
+    expect(await rig.query(uri, "SHOW quote_all_identifiers")).toEqual([{ quote_all_identifiers: "on" }]);
+    expect(await schema(rig)).toBe(before);
+  });
+
   it("waits for no client's lock for long", async () => {
     const client = await rig.client(uri);
     await client.query("BEGIN");

@@ -4,7 +4,7 @@ import type { BranchData } from "../../store/branch-data.ts";
 import type { CatalogThen } from "../../store/catalog.ts";
 import { checkpointOf } from "../backup.ts";
 import { presentIn, presentQuery } from "../catalog-changes.ts";
-import { copyTree, sync } from "../copy-tree.ts";
+import { copyTree } from "../copy-tree.ts";
 import { ServerFailed } from "../failure.ts";
 import type { OwnServer } from "../own-server.ts";
 import { writePrivate } from "../private-file.ts";
@@ -76,7 +76,6 @@ export async function recover(
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
   // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
   await writePrivate(join(to, "standby.signal"), "", ports.owner);
-  await sync(to);
   const server = await ports.serve(to, point);
   let present: Present;
   try {

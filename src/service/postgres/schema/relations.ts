@@ -38,7 +38,7 @@ const sequences = `pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_n
     AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0
   LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid`;
 
-/** Settings that only ALTER TABLE makes: of columns, and of a row's identity in replication. */
+/** Settings that only ALTER TABLE makes: of columns, of a row's identity in replication, and of owners. */
 const settings = `(SELECT string_agg(text, '' ORDER BY place) FROM (
     SELECT attnum::int AS place, concat(
       CASE WHEN attstattarget >= 0 THEN format(alter || 'SET STATISTICS %s;', attname, attstattarget) END,
@@ -51,7 +51,9 @@ const settings = `(SELECT string_agg(text, '' ORDER BY place) FROM (
       LATERAL (SELECT format(E'\\n\\nALTER TABLE ONLY %I.%I ALTER COLUMN %%I ', nspname, relname)) k(alter)
     WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
     UNION ALL SELECT 32767, format(E'\\n\\nALTER TABLE ONLY %I.%I REPLICA IDENTITY %s;', nspname, relname,
-      CASE relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END) WHERE relreplident IN ('f', 'n')) one)`;
+      CASE relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END) WHERE relreplident IN ('f', 'n')
+    UNION ALL SELECT 32768, format(E'\\n\\nALTER TABLE ONLY %I.%I FORCE ROW LEVEL SECURITY;', nspname, relname)
+      WHERE relforcerowsecurity) one)`;
 
 /** Tables, views and sequences. */
 export const relationKinds: readonly Kind[] = [

@@ -58,10 +58,9 @@ export const rulesOfTables: readonly Kind[] = [
   constraints(26, "FK CONSTRAINT", "contype = 'f' AND conparentid = 0"),
   {
     rank: 27,
-    query: `SELECT 'security/' || c.oid, 'ROW SECURITY', nspname, relname, rolname, concat_ws(E'\\n\\n',
-        CASE WHEN relrowsecurity THEN format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY;', nspname, relname) END,
-        CASE WHEN relforcerowsecurity THEN format('ALTER TABLE ONLY %I.%I FORCE ROW LEVEL SECURITY;', nspname, relname) END)
-      FROM ${relations} WHERE (relrowsecurity OR relforcerowsecurity) AND ${ownRelations}`,
+    query: `SELECT 'security/' || c.oid, 'ROW SECURITY', nspname, relname, rolname,
+      format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY;', nspname, relname)
+      FROM ${relations} WHERE relrowsecurity AND ${ownRelations}`,
   },
   {
     rank: 27,
