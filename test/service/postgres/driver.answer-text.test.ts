@@ -1,5 +1,5 @@
 import { Field } from "pg-protocol/dist/messages.js";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { AnswerRows, AnswerText } from "../../../src/service/postgres/driver/answer-text.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -63,6 +63,30 @@ it("a value whose escapes take more than the answer may have is refused before a
   expect(bytes.all).toBeGreaterThan(800_000);
   expect(bytes.all).toBeLessThanOrEqual(1_000_000);
   await expect(text.end()).rejects.toThrow("the answer is larger than 1000000 bytes");
+});
+
+it("a value that takes more than the answer may have is made JSON no further than shows that", async () => {
+  const text = new AnswerText(new Shares().of("one"), 100_000);
+  const made = vi.spyOn(JSON, "stringify");
+  text.addValue("x".repeat(10_000_000));
+  const calls = made.mock.calls.length;
+  made.mockRestore();
+  expect(calls).toBeLessThan(20);
+  await expect(text.end()).rejects.toThrow("the answer is larger than 100000 bytes");
+});
+
+it("room that is waited for already is asked for once", async () => {
+  const bytes = new Shares(2_000_000);
+  const [other, own] = [bytes.of("one", realClock), bytes.of("one", realClock)];
+  const text = new AnswerText(own, 1_500_000);
+  await own.room(1);
+  await other.room(900_000);
+  text.add("x".repeat(300_000));
+  const waiting = [text.room(), text.room()];
+  other.release();
+  for (const one of waiting) await one;
+  await text.end();
+  expect(bytes.all).toBe(300_001);
 });
 
 it("a value that has come is kept though another one has the room, which was asked for as it came", async () => {

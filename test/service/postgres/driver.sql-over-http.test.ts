@@ -138,6 +138,25 @@ it("a client that leaves with its answer has nothing cancelled any more", async 
   expect(connections).toBe(1);
 });
 
+it("a client whose login holds no more while its statement runs is answered at once, with the reason", async () => {
+  const [logout, heard] = [new AbortController(), [] as Buffer[]];
+  const { admission, left } = await compute((socket) => {
+    let isLoggedIn = false;
+    socket.on("data", (chunk) => {
+      heard.push(chunk);
+      if (!isLoggedIn) socket.write(welcome);
+      else if (!chunk.equals(cancelPacket(key))) logout.abort();
+      isLoggedIn = true;
+    });
+  });
+  const answer = await sqlOverHttp(call(new AbortController().signal), () =>
+    Promise.resolve({ ...admission, logout: logout.signal }),
+  );
+  expect(answer).toMatchObject({ status: 502, body: expect.stringContaining("a password of the branch was reset") });
+  await expect.poll(left).toBe(1);
+  await expect.poll(() => heard.some((chunk) => chunk.equals(cancelPacket(key)))).toBe(true);
+});
+
 it("a client gets its place back where the server of its compute takes nobody", async () => {
   const { admission, left } = await compute((socket) => socket.destroy());
   const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));

@@ -14,7 +14,7 @@ import { positionOf } from "../../../src/service/domain/history-point.ts";
 import type { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import type { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { HistoryKeeper, type KeptServer } from "../../../src/service/postgres/history/keeper.ts";
-import { placeAt } from "../../../src/service/postgres/history/segments.ts";
+import { isTimelineHistory, placeAt } from "../../../src/service/postgres/history/segments.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -138,6 +138,8 @@ describe("a history", () => {
 it("places segments in the log as Postgres names them", () => {
   expect(placeAt(positionOf("0/10F5F50"))).toBe("0000000000000010");
   expect(placeAt(positionOf("2/FFF00000"))).toBe("0000000200000FFF");
+  const names = ["00000002.history", "0000000A.history", "0000000A.history.backup", "000000010000000000000001"];
+  expect(names.map(isTimelineHistory)).toEqual([true, true, false, false]);
 });
 
 describe("the keeper", () => {
