@@ -36,7 +36,7 @@ export interface SyncPlan {
 export async function syncCatalog(plan: SyncPlan): Promise<void> {
   using client = await plan.connect("postgres");
   const attempts = new Attempts(client);
-  const existing = await namesIn(client);
+  const existing = await namesIn(client, plan);
   const gone = await putLogins(client, plan, existing.roles, attempts);
   const version = await serverVersion(client);
   const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
@@ -63,7 +63,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
 export async function syncLogins(plan: SyncPlan): Promise<void> {
   using client = await plan.connect("postgres");
   const attempts = new Attempts(client);
-  await putLogins(client, plan, (await namesIn(client)).roles, attempts);
+  await putLogins(client, plan, (await namesIn(client, plan)).roles, attempts);
   attempts.end();
 }
 
@@ -117,10 +117,15 @@ async function changeRole(client: Session, statement: string): Promise<void> {
 const changesRole = `pid IN (SELECT pid FROM pg_locks
   WHERE relation = 'pg_authid'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid())`;
 
-async function namesIn(client: Session): Promise<{ roles: Set<string>; databases: Set<string> }> {
+/** The databases of a server, and its roles that the API knows or has known: clients may make a million others. */
+async function namesIn(
+  client: Session,
+  { applied, wanted }: Pick<SyncPlan, "applied" | "wanted">,
+): Promise<{ roles: Set<string>; databases: Set<string> }> {
+  const known = new Set([privilegedRole, ...[...applied.roles, ...wanted.roles].map(({ name }) => name)]);
   const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
   return {
-    roles: await names("SELECT rolname FROM pg_roles"),
+    roles: await names(`SELECT rolname FROM pg_roles WHERE rolname IN (${[...known].map(literal).join(", ")})`),
     databases: await names("SELECT datname FROM pg_database"),
   };
 }

@@ -51,6 +51,26 @@ it("gives the roles of an earlier version of the service the rights of today's, 
   ]);
 });
 
+it("a server is asked only for the roles that the API knows or has known, as its clients may make a million", async () => {
+  const asked: string[] = [];
+  const query = (sql: string) => {
+    asked.push(sql);
+    return Promise.resolve(sql.includes("server_version_num") ? [["170010"]] : []);
+  };
+  const client = { query, [Symbol.dispose]() {} };
+  const gone = { name: "o'gone", login: true, passwordSource: "first" };
+  await syncCatalog({
+    applied: { rights: currentRights, roles: [gone], databases: [] },
+    wanted,
+    passwordOf: () => "x",
+    connect: () => Promise.resolve(client),
+    logOut: () => Promise.resolve(),
+  });
+  expect(asked.filter((sql) => sql.startsWith("SELECT rolname"))).toEqual([
+    "SELECT rolname FROM pg_roles WHERE rolname IN ( E'neon_superuser',  E'o''gone',  E'app')",
+  ]);
+});
+
 it("changes no rights of roles that have today's", async () => {
   const current = { rights: currentRights, roles, databases };
   expect(await changes(current, ["app", "neon_superuser"])).toEqual([]);
