@@ -8,6 +8,7 @@ import { publicOperation } from "../../src/service/http/public-api.ts";
 import { bodyWith, bombs, fieldsIn } from "./fuzz/bombs.ts";
 import { brokenInvariants } from "./fuzz/invariants.ts";
 import { type Fuzzed, requestsFor } from "./fuzz/requests.ts";
+import { cpuOf, limit, parseZeros } from "./fuzz/work.ts";
 import { keys, main, primary, project, Shop } from "./support/shop.ts";
 
 const runs = 100;
@@ -132,23 +133,6 @@ const known: Readonly<Record<string, string>> = {
   endpoint_id: primary,
   database_name: "neondb",
 };
-
-/**
- * CPU time of this thread for an act, in microseconds. The kernel may count it in ticks of 4 ms, so a short act is
- * done many times.
- */
-function cpuOf(act: () => void, times = 1): number {
-  const began = process.threadCpuUsage();
-  for (let done = 0; done < times; done += 1) act();
-  const { user, system } = process.threadCpuUsage(began);
-  return (user + system) / times;
-}
-
-const zeros = `[${"0,".repeat(500_000)}0]`;
-function parseZeros(): void {
-  JSON.parse(zeros);
-}
-const limit = 4;
 
 /**
  * The times by which a call takes longer than parsing a megabyte of zeros, where it always does by more than the
