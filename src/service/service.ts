@@ -84,10 +84,12 @@ export class Service {
 
   /** Answers a call at once, without faults. `waits`: for so many answers it has waited; it has counted before. */
   call(call: ServiceCall, waits = 0): ServiceReply {
-    const at = this.context.clock.now();
+    const now = this.context.clock.now();
     try {
       // A full disk delays what is due, and leaves reads possible.
-      unlessFull(() => this.settle(at, mostAtOnce));
+      const isSettled = unlessFull(() => this.settle(now, mostAtOnce));
+      // A call amid much that is due is made at the time of what comes next: usage is recorded in order.
+      const at = isSettled ? Math.min(now, this.nextDue() ?? now) : now;
       return this.#dated(this.#dispatch(call, at, waits === 0));
     } catch (error) {
       if (!(error instanceof Unanswered)) return this.#dated(this.#refuse(call, error));

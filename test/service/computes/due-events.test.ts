@@ -1,6 +1,8 @@
 import { expect, it, vi } from "vitest";
 import { mostAtOnce } from "../../../src/service/computes/due-events.ts";
-import { main, preview, primary, project, Shop } from "../support/shop.ts";
+import { inShort, main, preview, primary, project, Shop } from "../support/shop.ts";
+
+const base = `/projects/${project}/branches`;
 
 /** A shop whose project has so many branches that end in a minute, all at one time. */
 function shopWith(count: number): Shop {
@@ -66,4 +68,53 @@ it("what is due next is found in the order of an index, however much is due at o
   const steps = asked.flatMap((sql) => database.all(`EXPLAIN QUERY PLAN ${sql}`)).map(({ detail }) => String(detail));
   expect(asked).toHaveLength(5);
   expect(steps.filter((step) => !/ USING (COVERING )?INDEX |^CORRELATED/.test(step))).toEqual([]);
+});
+
+it("a call that comes while more is due is made at the time of what is due next, so that usage is in order", () => {
+  const shop = shopWith(mostAtOnce + 1);
+  const due = shop.time.now() + 60_000;
+  shop.time.pass(61_000);
+  const made = () => Date.parse(String(Object(shop.ana(`POST ${base}`, {}).body["branch"])["created_at"]));
+  expect([made(), made()]).toEqual([due, due + 1000]);
+});
+
+/** Lets time pass until the next timer. */
+function toNextTimer({ core, time }: Shop): void {
+  time.pass((core.nextDue() ?? time.now()) - time.now());
+}
+
+it("a branch that is restored is ready when the last of its computes has restarted, and not before", () => {
+  const shop = new Shop();
+  for (const type of ["read_write", "read_only"]) {
+    shop.create({ branch_id: preview, type, suspend_timeout_seconds: -1 });
+    shop.finishOperations();
+  }
+  const state = () => Object(shop.ana(`GET ${base}/${preview}`).body["branch"])["current_state"];
+  expect(shop.ana(`POST ${base}/${preview}/restore`, { source_branch_id: main }).status).toBe(200);
+  const restarts = () => inShort(shop.operations()).slice(0, 2).toSorted();
+  expect([restarts(), state()]).toEqual([["apply_config running", "apply_config running"], "resetting"]);
+  toNextTimer(shop);
+  expect([restarts(), state()]).toEqual([["apply_config finished", "apply_config running"], "resetting"]);
+  toNextTimer(shop);
+  expect([restarts(), state()]).toEqual([["apply_config finished", "apply_config finished"], "ready"]);
+});
+
+it("the next timer is the earliest of an operation, a connection, an inactivity and a branch's end, or none", () => {
+  const shop = new Shop();
+  const next = () => (shop.core.nextDue() ?? Number.NaN) - shop.time.now();
+  expect(next()).toBeNaN();
+  shop.active();
+  const inactivity = next();
+  expect(inactivity).toBeGreaterThan(290_000);
+  const expires_at = new Date(shop.time.now() + 100_000).toISOString();
+  expect(shop.ana(`PATCH ${base}/${preview}`, { branch: { expires_at } }).status).toBe(200);
+  expect(next()).toBe(100_000);
+  shop.connect(primary, 50);
+  expect(next()).toBe(50_000);
+  shop.patch(primary, { pooler_enabled: true });
+  expect(next()).toBeLessThan(3000);
+  shop.finishOperations();
+  shop.time.pass(120_000);
+  expect(shop.ana(`GET ${base}/${preview}`).status).toBe(404);
+  expect(next()).toBeGreaterThan(200_000);
 });
