@@ -141,7 +141,7 @@ const emptied = `SELECT format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.
 
 /** A change of each trigger that fires when a table is truncated. */
 function triggers(change: string): string {
-  return `SELECT format('ALTER TABLE %I.%I %s TRIGGER %I', nspname, relname, ${change}, tgname)
+  return `SELECT format('ALTER TABLE ONLY %I.%I %s TRIGGER %I', nspname, relname, ${change}, tgname)
     FROM ${clientRelations} JOIN pg_trigger ON tgrelid = relation.oid
     WHERE tgtype & 32 <> 0 AND NOT tgisinternal AND tgenabled <> 'D'`;
 }
