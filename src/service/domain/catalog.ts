@@ -1,6 +1,13 @@
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { HistoryPoint } from "./history-point.ts";
 
+export interface ComparedSchemas {
+  name: string;
+  owner: string;
+  before: string;
+  after: string;
+}
+
 /**
  * The roles and databases in the Postgres of each branch. For now a model of it in the store; a real server would stand
  * behind the same calls. The rules of the API (names, owners, conflicts) are checked before.
@@ -23,8 +30,11 @@ export interface Catalog {
   deleteDatabase(database: BranchDatabase): void;
   /** The schema of a database as SQL, maybe read from a server: `gone` ends that. Rejects with `Refusal`. */
   schema(branchId: string, database: string, gone?: AbortSignal): string | Promise<string>;
-  /** The difference of two schemas of a database as a patch, empty where there is none. As `schema` otherwise. */
-  compared(schemas: { name: string; before: string; after: string }, gone?: AbortSignal): string | Promise<string>;
+  /**
+   * The difference of two schemas of a database as a patch, empty where there is none. As `schema` otherwise. `owner`
+   * is the id of the one whose share of all comparisons it counts in.
+   */
+  compared(schemas: ComparedSchemas, gone?: AbortSignal): string | Promise<string>;
   /** Gives a new branch the roles and databases of another one, as they are now or were at a point. */
   copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void;
   /**

@@ -3,7 +3,7 @@ import type { Ids } from "../ids.ts";
 import { stored } from "../refusal.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, ComparedSchemas } from "./catalog.ts";
 import type { HistoryPoint } from "./history-point.ts";
 
 /** Roles and databases as rows of the store. Passwords are not stored: each is derived from a secret of the store. */
@@ -75,7 +75,7 @@ export class ModelCatalog implements Catalog {
     return "";
   }
 
-  compared(_schemas: { name: string; before: string; after: string }, _gone?: AbortSignal): string | Promise<string> {
+  compared(_schemas: ComparedSchemas, _gone?: AbortSignal): string | Promise<string> {
     return "";
   }
 

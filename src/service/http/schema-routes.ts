@@ -44,6 +44,7 @@ export const schemaRoutes: readonly Route[] = [
       answers: { 200: z.looseObject({ diff: z.string() }) },
     },
     ({ context, gone, project, branch, query }) => {
+      const owner = project.owner.id;
       const { db_name: name, lsn, timestamp, base_lsn, base_timestamp } = query;
       const baseId = query.base_branch_id ?? branch.parentId;
       if (baseId === undefined) throw refusals.invalid("base_branch_id is needed for a branch without a parent");
@@ -51,7 +52,7 @@ export const schemaRoutes: readonly Route[] = [
       const before = { branch: base, name, lsn: base_lsn, timestamp: base_timestamp };
       const after = { branch, name, lsn, timestamp };
       return schemas({ context, gone }, [before, after], ([one = "", other = ""]) => {
-        const diff = context.catalog.compared({ name, before: one, after: other }, gone);
+        const diff = context.catalog.compared({ name, owner, before: one, after: other }, gone);
         return typeof diff === "string" ? { diff } : diff.then((patch) => ({ diff: patch }));
       });
     },

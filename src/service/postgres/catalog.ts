@@ -1,14 +1,14 @@
+import type { ComparedSchemas } from "../domain/catalog.ts";
 import type { HistoryPoint } from "../domain/history-point.ts";
 import { ModelCatalog } from "../domain/model-catalog.ts";
 import type { Ids } from "../ids.ts";
 import type { Store } from "../store/store.ts";
-import type { Comparison } from "./schema/patch.ts";
 
 /** The schemas of databases, read from the data of their branches. */
 export interface Schemas {
   /** `gone` ends the reading. Rejects with `Refusal`. */
   read(branchId: string, database: string, gone?: AbortSignal): Promise<string>;
-  compare(comparison: Comparison, gone?: AbortSignal): Promise<string>;
+  compare(schemas: ComparedSchemas, gone?: AbortSignal): Promise<string>;
 }
 
 /** The roles and databases of branches: rows that are brought into the servers, whose data comes along in a copy. */
@@ -26,8 +26,8 @@ export class PostgresCatalog extends ModelCatalog {
     return this.#schemas.read(branchId, database, gone);
   }
 
-  override compared(comparison: Comparison, gone?: AbortSignal): Promise<string> {
-    return this.#schemas.compare(comparison, gone);
+  override compared(schemas: ComparedSchemas, gone?: AbortSignal): Promise<string> {
+    return this.#schemas.compare(schemas, gone);
   }
 
   override copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void {

@@ -1,6 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { ServiceClock } from "../../clock.ts";
+import type { ComparedSchemas } from "../../domain/catalog.ts";
+import { Shares } from "../../http/shares.ts";
 import { refusals } from "../../refusal.ts";
 import { Slots } from "../slots.ts";
 import { type Comparison, mostEdits } from "./patch.ts";
@@ -8,8 +10,8 @@ import { type Comparison, mostEdits } from "./patch.ts";
 /** The longest time of one comparison, in milliseconds. */
 const limitMs = 10_000;
 
-/** The number of comparisons that may wait for others. */
-const mostWaiting = 8;
+/** The number of comparisons that run or wait, of which one owner has half at most. */
+const mostAtOnce = 8;
 
 /** Memory of a comparison, in MB. */
 const memory = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
@@ -23,16 +25,20 @@ const Compared = z.object({ patch: z.string().optional() });
 export class SchemaComparer {
   readonly #clock: ServiceClock;
   readonly #line = new Slots(1);
+  readonly #shares = new Shares(mostAtOnce);
 
   constructor(clock: ServiceClock) {
     this.#clock = clock;
   }
 
   /** The difference as a patch, empty where there is none. `gone` ends the comparison. Rejects with `Refusal`. */
-  async compare(comparison: Comparison, gone: AbortSignal | undefined): Promise<string> {
+  async compare({ owner, ...comparison }: ComparedSchemas, gone: AbortSignal | undefined): Promise<string> {
     if (comparison.before === comparison.after) return "";
-    if (this.#line.taken >= mostWaiting) throw refusals.tooManyRequests("too many comparisons are under way", 1);
-    const patch = await this.#line.take(async () => (gone?.aborted ? undefined : this.#run(comparison, gone)));
+    const part = this.#shares.of(owner);
+    if (!part.take(1)) throw refusals.tooManyRequests("too many comparisons are under way", 1);
+    const patch = await this.#line
+      .take(async () => (gone?.aborted ? undefined : this.#run(comparison, gone)))
+      .finally(() => part.release());
     if (patch !== undefined) return patch;
     throw refusals.unprocessable(
       `the schemas differ in more than ${mostEdits} lines, or take too long to compare: read both with the call for one schema`,
