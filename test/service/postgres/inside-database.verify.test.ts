@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
+import { streamOf } from "./node-postgres.ts";
 import { main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -17,7 +18,7 @@ it("a database that clients have closed lets none in while the service is in it,
   const own = await rig.client(uri);
   const pooled = (await rig.uri({ pooled: true })).replace("/stock?", "/shut?");
   const [held, other] = [await rig.client(pooled), await rig.client(pooled)];
-  // The service waits in the database for this lock.
+  // The service waits in the database for this lock, until it ends the session that has it.
   await held.query("BEGIN");
   await held.query("SELECT FROM hers.one");
   await own.query("ALTER DATABASE shut ALLOW_CONNECTIONS false CONNECTION LIMIT 7");
@@ -26,14 +27,13 @@ it("a database that clients have closed lets none in while the service is in it,
     (await own.query(`SELECT FROM pg_stat_activity WHERE datname = 'shut' AND ${condition}`)).rows.length;
   await expect.poll(() => inside("usename = 'cloud_admin' AND wait_event_type = 'Lock'")).toBe(1);
   // PgBouncer has let this client in before, and needs another session for it. It tries again after 15 s.
-  const asked = other.query("SELECT 1 AS one");
+  other.query("SELECT 1 AS one").catch(() => {});
   const log = `${rig.data}.postgres/logs/${primary}-pooler.log`;
   await expect.poll(() => readFileSync(log, "utf8")).toContain('too many connections for database "shut"');
   expect(await inside("usename = 'app'")).toBe(1);
-  await held.query("COMMIT");
-  expect((await asked).rows).toEqual([{ one: 1 }]);
   expect(await deleted).toMatchObject([{ status: "finished" }]);
   const shown = "SELECT datallowconn, datconnlimit FROM pg_database WHERE datname = 'shut'";
   expect((await own.query(shown)).rows).toEqual([{ datallowconn: false, datconnlimit: 7 }]);
-  for (const one of [own, held, other]) await one.end();
+  await own.end();
+  for (const one of [held, other]) streamOf(one).destroy();
 });
