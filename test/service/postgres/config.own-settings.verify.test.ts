@@ -50,29 +50,34 @@ describe("a compute whose settings end idle sessions and make transactions read-
   });
 });
 
-describe("a database that cannot be dropped, as a client keeps it as a template", () => {
+describe("a database that cannot be renamed, as a client has left a prepared transaction in it", () => {
+  let kept: string;
   beforeAll(async () => {
-    await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings: {} } } });
+    const pg_settings = { max_prepared_transactions: "10" };
+    await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings } } });
+    await rig.change("POST", `${endpoint}/restart`);
     await rig.change("POST", `${branch}/databases`, { database: { name: "kept", owner_name: "app" } });
-    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE true");
+    kept = await rig.uri({ database: "kept" });
+    await rig.query(kept, "BEGIN", "CREATE TABLE t (x int)", "PREPARE TRANSACTION 'left'");
   });
 
-  it("fails the operation, in the words of Postgres", async () => {
-    const [operation] = await rig.change("DELETE", `${branch}/databases/kept`);
-    expect(operation).toMatchObject({ status: "failed", error: expect.stringMatching(/drop a template database/) });
+  it("fails the operation, and says what the client is to do", async () => {
+    const [operation] = await rig.change("PATCH", `${branch}/databases/kept`, { database: { name: "renamed" } });
+    expect(operation).toMatchObject({ status: "failed", error: expect.stringMatching(/a prepared transaction: end/) });
   });
 
   it("does not keep the compute from starting, and the service says what is left to do", async () => {
     await rig.change("POST", `${endpoint}/suspend`);
     expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await rig.child.waitForLine(
-      new RegExp(`roles and databases of branch ${main} are not all as the API shows them: .*template database`),
+      new RegExp(`roles and databases of branch ${main} are not all as the API shows them: .*prepared transaction`),
     );
   });
 
-  it("a database is dropped by the next start for which nothing stands in the way", async () => {
-    await rig.query(uri, "ALTER DATABASE kept IS_TEMPLATE false");
+  it("a database is renamed by the next start for which nothing stands in the way", async () => {
+    await rig.query(kept, "ROLLBACK PREPARED 'left'");
     await rig.change("POST", `${endpoint}/restart`);
-    expect(await rig.query(uri, "SELECT FROM pg_database WHERE datname = 'kept'")).toEqual([]);
+    const names = "SELECT datname FROM pg_database WHERE datname IN ('kept', 'renamed')";
+    expect(await rig.query(uri, names)).toEqual([{ datname: "renamed" }]);
   });
 });
