@@ -18,9 +18,12 @@ it("a database that clients have closed lets none in while the service is in it,
   const own = await rig.client(uri);
   const pooled = (await rig.uri({ pooled: true })).replace("/stock?", "/shut?");
   const [held, other] = [await rig.client(pooled), await rig.client(pooled)];
-  // The service waits in the database for this lock, until it ends the session that has it.
+  // The service waits in the database for this lock, and ends each session that has it: one per second or less.
   await held.query("BEGIN");
   await held.query("SELECT FROM hers.one");
+  const queue = await Promise.all(Array.from({ length: 20 }, () => rig.client(uri.replace("/stock?", "/shut?"))));
+  for (const one of queue) await one.query("BEGIN");
+  for (const one of queue) one.query("LOCK hers.one").catch(() => {});
   await own.query("ALTER DATABASE shut ALLOW_CONNECTIONS false CONNECTION LIMIT 7");
   const deleted = rig.change("DELETE", `${roles}/leaver`);
   const inside = async (condition: string) =>
@@ -30,10 +33,10 @@ it("a database that clients have closed lets none in while the service is in it,
   other.query("SELECT 1 AS one").catch(() => {});
   const log = `${rig.data}.postgres/logs/${primary}-pooler.log`;
   await expect.poll(() => readFileSync(log, "utf8")).toContain('too many connections for database "shut"');
-  expect(await inside("usename = 'app'")).toBe(1);
+  expect(await inside("usename = 'app' AND state = 'idle'")).toBe(0);
   expect(await deleted).toMatchObject([{ status: "finished" }]);
   const shown = "SELECT datallowconn, datconnlimit FROM pg_database WHERE datname = 'shut'";
   expect((await own.query(shown)).rows).toEqual([{ datallowconn: false, datconnlimit: 7 }]);
   await own.end();
-  for (const one of [held, other]) streamOf(one).destroy();
+  for (const one of [held, other, ...queue]) streamOf(one).destroy();
 });
