@@ -1,16 +1,21 @@
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { HistoryPoint } from "./history-point.ts";
 
-export interface ComparedSchemas {
+/** Two schemas of a database. */
+export interface Comparison {
   name: string;
-  owner: string;
   before: string;
   after: string;
 }
 
+/** A comparison, with the id of the account or organization in whose share of all comparisons it counts. */
+export interface ComparedSchemas extends Comparison {
+  owner: string;
+}
+
 /**
- * The roles and databases in the Postgres of each branch. For now a model of it in the store; a real server would stand
- * behind the same calls. The rules of the API (names, owners, conflicts) are checked before.
+ * The roles and databases in the Postgres of each branch: a model of it in the store, or real servers. The rules of the
+ * API (names, owners, conflicts) are checked before.
  */
 export interface Catalog {
   roles(branchId: string): Role[];
@@ -31,8 +36,7 @@ export interface Catalog {
   /** The schema of a database as SQL, maybe read from a server: `gone` ends that. Rejects with `Refusal`. */
   schema(branchId: string, database: string, gone?: AbortSignal): string | Promise<string>;
   /**
-   * The difference of two schemas of a database as a patch, empty where there is none. As `schema` otherwise. `owner`
-   * is the id of the one whose share of all comparisons it counts in.
+   * The difference of two schemas of a database as a patch, empty where there is none. As `schema` otherwise.
    */
   compared(schemas: ComparedSchemas, gone?: AbortSignal): string | Promise<string>;
   /** Gives a new branch the roles and databases of another one, as they are now or were at a point. */

@@ -39,22 +39,6 @@ export function refuseBeyondLimit({ store }: ServiceContext, project: Project, m
   throw refusals.limitExceeded("branches", `a project of this plan has at most ${limit} branches`, { code });
 }
 
-/** The most roles and databases of all branches of a project together, which go with the project in one go. */
-const mostInCatalogs = 50_000;
-
-/** A branch with so few of either has them not summed up: the number of branches is bounded. */
-const few = 8;
-
-/** Refuses more roles or databases in a branch, or in a copy of it, than its project may have in all. */
-export function refuseLargeCatalog({ store }: ServiceContext, { projectId, id }: Branch, more?: number): void {
-  const own = [store.catalogs.countRoles(id), store.catalogs.countDatabases(id)];
-  if (Math.max(...own) <= few) return;
-  const added = more ?? own.reduce((sum, count) => sum + count, 0);
-  if (store.catalogs.countOfProject(projectId) + added <= mostInCatalogs) return;
-  const most = `the branches of a project have at most ${mostInCatalogs} of them together`;
-  throw refusals.limitExceeded("roles and databases", most, { remedy: "delete a branch" });
-}
-
 /** The same of branches without a parent. */
 export function refuseRootBeyondLimit(context: ServiceContext, project: Project, more = 1): void {
   const { plan, limit, count } = ofPlan(context, project, "rootBranches", "root");
@@ -85,4 +69,20 @@ function ofPlan(
 ) {
   const plan = planOf(store, project.owner);
   return { plan, limit: planRules(options.rules, plan)[limited], count: store.branches.count(project.id, kind) };
+}
+
+/** The most roles and databases of all branches of a project together, which go with the project in one go. */
+const mostInCatalogs = 50_000;
+
+/** A branch with so few of either has them not summed up: the number of branches is bounded. */
+const few = 8;
+
+/** Refuses more roles or databases in a branch, or in a copy of it, than its project may have in all. */
+export function refuseLargeCatalog({ store }: ServiceContext, { projectId, id }: Branch, more?: number): void {
+  const own = [store.catalogs.countRoles(id), store.catalogs.countDatabases(id)];
+  if (Math.max(...own) <= few) return;
+  const added = more ?? own.reduce((sum, count) => sum + count, 0);
+  if (store.catalogs.countOfProject(projectId) + added <= mostInCatalogs) return;
+  const most = `the branches of a project have at most ${mostInCatalogs} of them together`;
+  throw refusals.limitExceeded("roles and databases", most, { remedy: "delete a branch" });
 }

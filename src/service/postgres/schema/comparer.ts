@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { ServiceClock } from "../../clock.ts";
-import type { ComparedSchemas } from "../../domain/catalog.ts";
+import type { ComparedSchemas, Comparison } from "../../domain/catalog.ts";
 import { Shares } from "../../http/shares.ts";
 import { refusals } from "../../refusal.ts";
 import { Slots } from "../slots.ts";
-import { type Comparison, mostEdits } from "./patch.ts";
+import { mostEdits } from "./patch.ts";
 
 /** The longest time of one comparison, in milliseconds. */
 const limitMs = 10_000;

@@ -1,11 +1,5 @@
 import { createTwoFilesPatch } from "diff";
-
-/** Two schemas of a database. */
-export interface Comparison {
-  name: string;
-  before: string;
-  after: string;
-}
+import type { Comparison } from "../../domain/catalog.ts";
 
 /** The largest number of lines that are added or removed in a comparison: its cost grows with the square. */
 export const mostEdits = 5000;
