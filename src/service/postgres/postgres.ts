@@ -28,10 +28,11 @@ import type { Processes, ProcessUser } from "./processes.ts";
 import type { Admission } from "./proxy/admission.ts";
 import { Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
+import type { Repeated } from "./repeated.ts";
 import { OperationRunner } from "./runner.ts";
 import { SchemaComparer } from "./schema/comparer.ts";
 import { SchemaReader } from "./schema/schema-reader.ts";
-import { LogKeeper } from "./server-logs.ts";
+import { logKeeper } from "./server-logs.ts";
 import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { isStillThere, Sockets } from "./sockets.ts";
@@ -86,7 +87,7 @@ export class Postgres {
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
   #keeper: HistoryKeeper | undefined;
-  #logs: LogKeeper | undefined;
+  #logs: Repeated | undefined;
   #usage: UsageKeeper | undefined;
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
@@ -212,7 +213,7 @@ export class Postgres {
       },
     });
     this.#keeper = this.#newKeeper(service, fleet);
-    this.#logs = new LogKeeper(clock, () =>
+    this.#logs = logKeeper(clock, () =>
       fleet.running().flatMap(({ endpoint: { id } }) => [this.#home.log(id), this.#home.log(id, "-pooler")]),
     );
     this.#usage = new UsageKeeper(service);
@@ -257,7 +258,7 @@ export class Postgres {
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
   async close(): Promise<void> {
     this.#begun.reject(new Rejection("57P03", "the service is shutting down"));
-    this.#usage?.close();
+    await this.#usage?.close();
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();

@@ -1,5 +1,6 @@
 import { stat, truncate } from "node:fs/promises";
 import type { ServiceClock } from "../clock.ts";
+import { Repeated } from "./repeated.ts";
 
 /** The longest log of a server that is kept, in bytes. */
 const longestLog = 4_000_000;
@@ -18,32 +19,10 @@ export async function lengthOfLog(file: string): Promise<number> {
   return 0;
 }
 
-/** Empties logs that are too long, also while their servers run: a client writes what it likes, with `RAISE`. */
-export class LogKeeper {
-  readonly #clock: Pick<ServiceClock, "after">;
-  readonly #files: () => readonly string[];
-  #stopTimer = () => {};
-  #work: Promise<unknown> = Promise.resolve();
-  #closed = false;
-
-  /** `files`: the logs of servers that run. */
-  constructor(clock: Pick<ServiceClock, "after">, files: () => readonly string[]) {
-    this.#clock = clock;
-    this.#files = files;
-  }
-
-  begin(): void {
-    this.#stopTimer = this.#clock.after(everyMs, () => {
-      this.#work = Promise.allSettled(this.#files().map(lengthOfLog)).finally(() => {
-        if (!this.#closed) this.begin();
-      });
-    });
-  }
-
-  /** Resolves when nothing is under way. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#stopTimer();
-    await this.#work;
-  }
+/**
+ * Empties logs that are too long, also while their servers run: a client writes what it likes, with `RAISE`. `files`:
+ * the logs of servers that run.
+ */
+export function logKeeper(clock: Pick<ServiceClock, "after">, files: () => readonly string[]): Repeated {
+  return new Repeated(clock, everyMs, () => Promise.allSettled(files().map(lengthOfLog)));
 }

@@ -1,6 +1,7 @@
 import { meter } from "../computes/meter.ts";
 import { unlessFull } from "../refusal.ts";
 import type { DrivenService } from "./driven-service.ts";
+import { Repeated } from "./repeated.ts";
 
 /** Interval at which usage is recorded, in milliseconds: of a process that is killed, no more than this is lost. */
 const everyMs = 600_000;
@@ -11,23 +12,21 @@ const everyMs = 600_000;
  */
 export class UsageKeeper {
   readonly #service: DrivenService;
-  #stopTimer = () => {};
+  readonly #repeated: Repeated;
 
   constructor(service: DrivenService) {
     this.#service = service;
+    this.#repeated = new Repeated(service.context.clock, everyMs, () => this.#record());
   }
 
   begin(): void {
-    this.#stopTimer = this.#service.context.clock.after(everyMs, () => {
-      this.#record();
-      this.begin();
-    });
+    this.#repeated.begin();
   }
 
   /** To be called while the clients are still there, by whom the size of a compute counts. */
-  close(): void {
-    this.#stopTimer();
+  close(): Promise<void> {
     this.#record();
+    return this.#repeated.close();
   }
 
   #record(): void {

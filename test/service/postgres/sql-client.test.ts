@@ -218,3 +218,39 @@ it("a connection that was ended says always why, at first and to those who ask l
   await client.closed;
   await expect(client.query("SELECT")).rejects.toThrow("it took too long");
 });
+
+it("the answers from a new limit on are counted from nothing", async () => {
+  const client = await loggingIn(welcome, answerOf("a"), answerOf("a"), answerOf("a"), answerOf("a"));
+  for (let asked = 0; asked < 4; asked += 1) {
+    client.limitAnswers(500);
+    expect(await client.query("SELECT")).toHaveLength(1);
+  }
+});
+
+it("a connection that is destroyed has the server end what it runs", async () => {
+  const directory = temporaryDirectory("sql-client");
+  const path = join(directory.path, "socket");
+  const key = message("K", Buffer.from("12345678"));
+  const connections: Buffer[][] = [];
+  const server = createServer((socket) => {
+    const sent: Buffer[] = [];
+    const isFirst = connections.push(sent) === 1;
+    socket
+      .on("error", () => {})
+      .on("data", (chunk) => {
+        sent.push(chunk);
+        if (isFirst && sent.length === 1) socket.write(Buffer.concat([key, welcome]));
+      });
+  });
+  onTestFinished(() => {
+    server.close();
+    directory.remove();
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const client = await SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" });
+  const waiting = client.query("SELECT pg_sleep(60)");
+  client.destroy("it took too long");
+  await expect(waiting).rejects.toThrow("it took too long");
+  const request = Buffer.concat([Buffer.from([0, 0, 0, 16, 4, 210, 22, 46]), Buffer.from("12345678")]);
+  await expect.poll(() => Buffer.concat(connections[1] ?? [])).toEqual(request);
+});

@@ -1,6 +1,7 @@
 import type { ServiceClock } from "../../clock.ts";
 import { messageOf } from "../../error-message.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { Repeated } from "../repeated.ts";
 import type { Histories } from "./histories.ts";
 import { segmentBytes } from "./segments.ts";
 
@@ -37,35 +38,28 @@ const leastLog = 256 * 1024 ** 2;
  */
 export class HistoryKeeper {
   readonly #ports: KeeperPorts;
-  #stopTimer = () => {};
-  #work: Promise<void> = Promise.resolve();
+  readonly #repeated: Repeated;
   /** By branch: why its history cannot be kept. */
   readonly #problems = new Map<string, string>();
-  #closed = false;
 
   constructor(ports: KeeperPorts) {
     this.#ports = ports;
+    this.#repeated = new Repeated(ports.clock, everyMs, () => this.keep());
   }
 
   begin(): void {
-    this.#stopTimer = this.#ports.clock.after(everyMs, () => {
-      this.#work = this.keep().finally(() => {
-        if (!this.#closed) this.begin();
-      });
-    });
+    this.#repeated.begin();
   }
 
   /** Resolves when nothing is under way. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#stopTimer();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#repeated.close();
   }
 
   /** A branch whose history cannot be kept does not keep others from theirs. */
   async keep(): Promise<void> {
     for (const running of this.#ports.running()) {
-      if (running.endpoint.type !== "read_write" || this.#closed) continue;
+      if (running.endpoint.type !== "read_write" || this.#repeated.isClosed) continue;
       const { branchId } = running.endpoint;
       try {
         await this.#keepOne(running);
