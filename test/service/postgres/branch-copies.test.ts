@@ -145,6 +145,19 @@ describe("a copy", () => {
     expect(disk.textOf("br-c")).toBe("new br-a");
   });
 
+  it("waits for no later one, so that two branches can get each other's data, the second what the first has by then", async () => {
+    want("br-a", "br-b");
+    want("br-b", "br-a");
+    await Promise.all([copies.ensure("br-b"), copies.ensure("br-a")]);
+    expect([disk.made, wanted()]).toEqual([["br-a of br-b", "br-b of br-a"], []]);
+  });
+
+  it("does not wait for itself, where a branch is to be what it was", async () => {
+    want("br-a", "br-a", { lsn: 1 });
+    await copies.ensure("br-a");
+    expect([disk.made, wanted()]).toEqual([["br-a of br-a"], []]);
+  });
+
   it("a copy is made once for all that wait for it, and given up where another one is wanted meanwhile", async () => {
     want("br-c", "br-a");
     const end = Promise.withResolvers<void>();
