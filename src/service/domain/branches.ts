@@ -52,7 +52,8 @@ export function createBranch(
   const parentId = init_source === "schema-only" ? undefined : source.id;
   const branch = { name, parentId, isDefault: false, isProtected, details, expiresAt };
   const created = insertBranch(context, project, branch, endpoints, at);
-  context.catalog.copyToNew(source.id, created.branch.id, at, past);
+  const schemaOnly = init_source !== "parent-data";
+  context.catalog.copyToNew(source.id, created.branch.id, at, { point: past, schemaOnly });
   return created;
 }
 

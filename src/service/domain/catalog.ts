@@ -13,6 +13,12 @@ export interface ComparedSchemas extends Comparison {
   owner: string;
 }
 
+/** The part of a branch that a new one begins with. */
+export interface WantedCopy {
+  point?: HistoryPoint | undefined;
+  schemaOnly?: boolean;
+}
+
 /**
  * The roles and databases in the Postgres of each branch: a model of it in the store, or real servers. The rules of the
  * API (names, owners, conflicts) are checked before.
@@ -39,8 +45,11 @@ export interface Catalog {
    * The difference of two schemas of a database as a patch, empty where there is none. As `schema` otherwise.
    */
   compared(schemas: ComparedSchemas, gone?: AbortSignal): string | Promise<string>;
-  /** Gives a new branch the roles and databases of another one, as they are now or were at a point. */
-  copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void;
+  /**
+   * Gives a new branch the roles and databases of another one, as they are now or were at a point, and its data: with
+   * `schemaOnly` no rows of it.
+   */
+  copyToNew(from: string, to: string, at: number, what?: WantedCopy): void;
   /**
    * As `copyToNew`, in place of those that a branch has. Passwords are each branch's own: roles that it has keep
    * theirs, and the others get new ones.

@@ -3,7 +3,7 @@ import type { Ids } from "../ids.ts";
 import { stored } from "../refusal.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
-import type { Catalog, ComparedSchemas } from "./catalog.ts";
+import type { Catalog, ComparedSchemas, WantedCopy } from "./catalog.ts";
 import type { HistoryPoint } from "./history-point.ts";
 
 /** Roles and databases as rows of the store. Passwords are not stored: each is derived from a secret of the store. */
@@ -79,7 +79,7 @@ export class ModelCatalog implements Catalog {
     return "";
   }
 
-  copyToNew(from: string, to: string, at: number, _point?: HistoryPoint): void {
+  copyToNew(from: string, to: string, at: number, _what?: WantedCopy): void {
     this.#context.store.catalogs.copy(from, to, at, (name) => firstSource(to, name));
   }
 

@@ -7,7 +7,6 @@ import { messageOf } from "../error-message.ts";
 import type { BranchData, CopyWanted } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
-import { beganWithoutData } from "../store/details.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./branch-catalog.ts";
@@ -105,7 +104,7 @@ export class BranchStorage {
     const generation = newGeneration();
     const directory = home.branch(branch.id, generation);
     await used.during(directory, async () => {
-      const from = await this.#make(branch, edition, directory, wanted);
+      const from = await this.#make(edition, directory, wanted);
       record({
         branchId: branch.id,
         generation,
@@ -117,12 +116,12 @@ export class BranchStorage {
     });
   }
 
-  async #make(branch: Branch, edition: Edition, directory: string, wanted?: CopyWanted): Promise<Taken | undefined> {
+  async #make(edition: Edition, directory: string, wanted?: CopyWanted): Promise<Taken | undefined> {
     const making = this.#ports.home.making(basename(directory));
     const places = { making, directory, edition };
     try {
       const from = wanted
-        ? await this.#ports.turns.take(wanted.sourceId, () => this.#takeFrom(branch, wanted, places))
+        ? await this.#ports.turns.take(wanted.sourceId, () => this.#takeFrom(wanted, places))
         : await this.#newCluster(places);
       await renameDurably(making, directory);
       return from;
@@ -192,17 +191,13 @@ export class BranchStorage {
     await this.histories.of(directory).addBase(base);
   }
 
-  async #takeFrom(
-    branch: Branch,
-    { sourceId, point }: CopyWanted,
-    { making, directory, edition }: Places,
-  ): Promise<Taken> {
+  async #takeFrom({ sourceId, point, schemaOnly }: CopyWanted, { making, directory, edition }: Places): Promise<Taken> {
     const data = this.of(sourceId);
     const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
     const ports = this.#recoveryPorts(data.directory, edition);
     const recovered = point === undefined ? undefined : await recover(data, before, pointFrom(point), making, ports);
     const log = recovered ? undefined : await this.copy(data.directory, making, edition);
-    if (beganWithoutData(branch.details)) {
+    if (schemaOnly) {
       await makeSchemaOnly(making, (settings) => this.#ports.serve(making, edition, { settings }));
       // The history of the source has its rows.
       const own = async (to: string) => {

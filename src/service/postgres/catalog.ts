@@ -1,4 +1,4 @@
-import type { ComparedSchemas } from "../domain/catalog.ts";
+import type { ComparedSchemas, WantedCopy } from "../domain/catalog.ts";
 import type { HistoryPoint } from "../domain/history-point.ts";
 import { ModelCatalog } from "../domain/model-catalog.ts";
 import type { Ids } from "../ids.ts";
@@ -30,9 +30,9 @@ export class PostgresCatalog extends ModelCatalog {
     return this.#schemas.compare(schemas, gone);
   }
 
-  override copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void {
+  override copyToNew(from: string, to: string, at: number, what: WantedCopy = {}): void {
     super.copyToNew(from, to, at);
-    this.rewind(from, to, point);
+    this.#want(from, to, what);
   }
 
   override replace(from: string, to: string, at: number, point?: HistoryPoint): void {
@@ -41,6 +41,11 @@ export class PostgresCatalog extends ModelCatalog {
   }
 
   override rewind(from: string, to: string, point?: HistoryPoint): void {
-    this.#store.branchData.setSource({ branchId: to, sourceId: from, ...(point && { point: JSON.stringify(point) }) });
+    this.#want(from, to, { point });
+  }
+
+  #want(sourceId: string, branchId: string, { point, schemaOnly = false }: WantedCopy): void {
+    const { branchData } = this.#store;
+    branchData.setSource({ branchId, sourceId, point: point && JSON.stringify(point), schemaOnly });
   }
 }

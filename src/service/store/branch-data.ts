@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import { number, optionalText, text } from "./row.ts";
+import { flag, number, optionalText, text } from "./row.ts";
 import { Table } from "./table.ts";
 
 /** The Postgres data of a branch, where real servers run behind the computes. */
@@ -23,6 +23,8 @@ export interface CopyWanted {
   sourceId: string;
   /** As JSON: the point in the source's past that the copy shows; `undefined` for its present. */
   point: string | undefined;
+  /** True for a copy of the schema alone. */
+  schemaOnly: boolean;
 }
 
 export class BranchDataRows {
@@ -39,6 +41,7 @@ export class BranchDataRows {
       branchId: text,
       sourceId: text,
       point: optionalText,
+      schemaOnly: flag,
     });
   }
 
@@ -64,18 +67,20 @@ export class BranchDataRows {
   /**
    * Notes that the data of a branch is to become a copy of another one's. An earlier copy of it that was never made is
    * not made any more: what was to be a copy of the branch is then a copy of its source, at the point that the branch
-   * was to show, or an earlier one of its own.
+   * was to show, or an earlier one of its own, and without rows where the branch was to have none.
    */
-  setSource({ branchId, sourceId, point }: { branchId: string; sourceId: string; point?: string }): void {
+  setSource(wanted: Pick<CopyWanted, "branchId" | "sourceId"> & Partial<CopyWanted>): void {
+    const { branchId } = wanted;
     const before = this.sourceOf(branchId);
     if (before && !this.get(branchId)) {
       const at = "json_extract(point, '$.at') < json_extract(?2, '$.at')";
       const shown = `CASE WHEN ${at} THEN point ELSE coalesce(?2, point) END`;
-      const moved = `UPDATE branch_sources SET source_id = ?1, point = ${shown} WHERE source_id = ?3`;
-      this.#db.run(moved, before.sourceId, before.point, branchId);
+      const changed = `source_id = ?1, point = ${shown}, schema_only = max(schema_only, ?4)`;
+      const moved = `UPDATE branch_sources SET ${changed} WHERE source_id = ?3`;
+      this.#db.run(moved, before.sourceId, before.point, branchId, before.schemaOnly);
     }
     this.clearSource(branchId);
-    this.#wanted.insert({ branchId, sourceId, point });
+    this.#wanted.insert({ schemaOnly: false, ...wanted });
   }
 
   /** The copy that a branch is to be. */

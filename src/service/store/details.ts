@@ -41,11 +41,6 @@ export type ProjectDetails = z.infer<typeof ProjectDetails>;
 /** The content that a branch begins with: the parent's data, its schema alone, or that and no parent. */
 export const initSources = ["parent-data", "parent-schema", "schema-only"] as const;
 
-/** True if a branch began with a schema alone. */
-export function beganWithoutData({ init_source }: Pick<BranchDetails, "init_source">): boolean {
-  return init_source !== "parent-data";
-}
-
 /** The annotations that an operator notes on a branch that it made begin with this. */
 export const notePrefix = "compute-operator.dev/";
 

@@ -265,6 +265,11 @@ export const steps: readonly string[] = [
   `
   CREATE INDEX deleted_endpoints_by_project ON deleted_endpoints (project_id);
   `,
+  `
+  ALTER TABLE branch_sources ADD COLUMN schema_only INTEGER NOT NULL DEFAULT 0;
+  UPDATE branch_sources SET schema_only = 1 WHERE branch_id NOT IN (SELECT branch_id FROM branch_data)
+    AND branch_id IN (SELECT id FROM branches WHERE json_extract(details, '$.init_source') <> 'parent-data');
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

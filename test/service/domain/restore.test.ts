@@ -18,7 +18,7 @@ beforeEach(() => {
   const spies = [
     vi
       .spyOn(catalog, "copyToNew")
-      .mockImplementation((from, to, _, point) => void asked.push(["new", from, to, point])),
+      .mockImplementation((from, to, _, what) => void asked.push(["new", from, to, what?.point])),
     vi
       .spyOn(catalog, "replace")
       .mockImplementation((from, to, _, point) => void asked.push(["replace", from, to, point])),

@@ -191,6 +191,14 @@ describe("a copy", () => {
     expect(store.branchData.sourceOf("br-c")?.point).toBe(undefined);
   });
 
+  it("a copy of a branch that was never made and was to have the schema alone has the schema alone", () => {
+    store.transaction(() => store.branchData.setSource({ branchId: "br-c", sourceId: "br-a", schemaOnly: true }));
+    want("br-d", "br-c");
+    want("br-c", "br-b");
+    const schemaOnly = (id: string) => store.branchData.sourceOf(id)?.schemaOnly;
+    expect([schemaOnly("br-d"), schemaOnly("br-c")]).toEqual([true, false]);
+  });
+
   it("a copy of a branch that has data stays one of that, however often another one is wanted for the branch", async () => {
     want("br-c", "br-a");
     want("br-a", "br-b");

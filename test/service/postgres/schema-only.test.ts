@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { FakeServer, type Statement } from "./fake/fake-machine.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
-import { primary, project } from "./rig.ts";
+import { main, primary, project } from "./rig.ts";
 
 let fakes: ServiceOnFakes;
 /** Number of large objects that are left, in pairs. */
@@ -62,6 +62,21 @@ it("a branch with the schema alone loses its rows as their owners would delete t
     "service: VACUUM FULL pg_statistic_ext_data",
   ]);
   expect(objects).toBe(-1);
+});
+
+it("what a branch that began with the schema alone has since is kept by a restore, and another branch's rows come with its data", async () => {
+  const { id } = await fakes.branch({ init_source: "schema-only" }, [{ type: "read_write" }]);
+  const restore = `POST /projects/${project}/branches/${id}/restore`;
+  fakes.write("own", id);
+  fakes.clock.advance(1000);
+  const source_timestamp = new Date(fakes.clock.now()).toISOString();
+  fakes.clock.advance(1000);
+  fakes.write("late", id);
+  await fakes.change(restore, { source_branch_id: id, source_timestamp, preserve_under_name: "kept" });
+  const kept = fakes.store.branches.list(project).find(({ name }) => name === "kept");
+  expect([fakes.contentOf(kept?.id).rows, fakes.contentOf(id).rows]).toEqual([["own", "late"], ["own"]]);
+  await fakes.change(restore, { source_branch_id: main });
+  expect(fakes.contentOf(id).rows).toEqual(["early"]);
 });
 
 it("the transactions of all databases end before the rows of any go", async () => {
