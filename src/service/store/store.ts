@@ -88,10 +88,11 @@ export class Store {
 
   /**
    * Empties the store. The secret of passwords stays: the same role on the same branch gets the same password again.
+   * Operations and copies are numbered on, as work on earlier ones may be under way: its end is none of a later one's.
    */
   clear(): void {
     for (const table of tables) this.#db.run(`DELETE FROM ${table}`);
-    this.#db.run("DELETE FROM sqlite_sequence");
+    this.#db.run("DELETE FROM sqlite_sequence WHERE name NOT IN ('operations', 'branch_sources')");
     this.#endpointLists.clear();
     this.keys.forgetUses();
   }

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchCopies } from "../../../src/service/postgres/branch-copies.ts";
 import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
+import { Fleet } from "../../../src/service/postgres/fleet.ts";
+import { Seed } from "../../../src/service/seed/document.ts";
+import { applySeed } from "../../../src/service/seed/seed.ts";
+import { FakeData } from "./fake/fake-data.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project, seed } from "./rig.ts";
 
@@ -59,6 +63,51 @@ describe("data that a branch lacks", () => {
     await fakes.start();
     await fakes.until(() => fakes.store.branchData.sources().length === 0);
     expect(made()).toEqual([one.id, other.id]);
+  });
+});
+
+describe("a return to the seed, whose ids come again", () => {
+  const reset = (document: object) =>
+    fakes.core.change((context, at) => {
+      context.store.clear();
+      applySeed(context, Seed.parse(document), at);
+    });
+
+  it("an operation begins at once and does its own work, though one of before is still under way", async () => {
+    const [starting, held] = [vi.spyOn(Fleet.prototype, "start"), Promise.withResolvers<void>()];
+    onTestFinished(() => starting.mockRestore());
+    starting.mockImplementationOnce(() => held.promise);
+    await fakes.send(`POST ${compute}/start`);
+    await fakes.until(() => starting.mock.calls.length === 1);
+    reset(seed);
+    expect([await start(), fakes.machine.servers.size]).toEqual([["start_compute finished"], 1]);
+    held.resolve();
+    expect(await fakes.outcome(`POST ${compute}/suspend`)).toEqual(["suspend_compute finished"]);
+  });
+
+  it("a branch gets a copy of its own, and not the one of before that was under way", async () => {
+    await fakes[Symbol.asyncDispose]();
+    fakes = new ServiceOnFakes();
+    const [shop] = seed.projects;
+    const side = { id: "br-side", name: "side", default: false, roles: [], databases: [] };
+    const document = { ...seed, projects: [{ ...shop, branches: [...(shop?.branches ?? []), side] }] };
+    const [copy, copied] = [vi.spyOn(BranchStorage.prototype, "copy"), Promise.withResolvers<void>()];
+    onTestFinished(() => copy.mockRestore());
+    const held = Promise.withResolvers<void>();
+    copy.mockImplementationOnce(async function marked(this: BranchStorage, from, ...wanted) {
+      new FakeData(from).change(0, ({ rows }) => void rows.push("earlier"));
+      const log = await this.copy(from, ...wanted);
+      copied.resolve();
+      await held.promise;
+      return log;
+    });
+    await fakes.open(document);
+    await fakes.postgres.begin(fakes.core);
+    await copied.promise;
+    reset(document);
+    held.resolve();
+    await fakes.until(() => fakes.store.branchData.sources().length === 0);
+    expect(fakes.contentOf(side.id).rows).toEqual([]);
   });
 });
 
