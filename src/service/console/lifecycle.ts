@@ -79,11 +79,14 @@ export function endBranch(visit: Visit): Done {
   return onBranch(visit, seconds === "" ? "The branch has no end any more." : "The branch has a new end.");
 }
 
-/** Gives a branch the state of its parent. */
+/** Gives a branch the state of its parent, if that is the one that the page has named. */
 export function resetBranch(visit: Visit): Done {
   const [projectId, branchId] = [param(visit, "project_id"), param(visit, "branch_id")];
   const parentId = visit.context.store.branches.get(projectId, branchId)?.parentId;
   if (parentId === undefined) throw refusals.unprocessable("the branch has no parent to be reset to");
+  if ((visit.form["parent"] ?? parentId) !== parentId) {
+    throw refusals.conflict("the branch has another parent by now: look which, and reset it then");
+  }
   visit.act("POST", `${branchApiPath(visit)}/restore`, { source_branch_id: parentId });
   return onBranch(visit, "The branch is reset to its parent.");
 }

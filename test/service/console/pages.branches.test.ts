@@ -172,6 +172,16 @@ it("a branch is reset to its parent, and says when, also after a later change", 
   expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC 2 minutes ago");
 });
 
+it("a branch whose parent is another one by now is not reset by a page that names the former", () => {
+  const id = made();
+  const named = /name="parent" value="([^"]+)"/.exec(ana.get(pathOf(id)).html)?.[1];
+  expect(named).toBe(main);
+  const resetAs = (parent: string) => ana.post(`${pathOf(id)}/reset`, { parent });
+  const stale = resetAs(staging);
+  expect([stale.status, problemIn(stale)]).toEqual([409, expect.stringContaining("has another parent by now")]);
+  expect(textOf(resetAs(main))).toContain("The branch is reset to its parent.");
+});
+
 it("a branch says so while it is being made or reset", () => {
   const id = () => shop.core.context.store.branches.list(project).at(-1)?.id ?? "";
   shop.ana(`POST ${apiPath}`, { branch: { name: "pr-42" }, endpoints: [{ type: "read_write" }] });

@@ -45,7 +45,7 @@ type Form = (verb: string, content: Html) => Html;
 function reset({ name }: Branch, parent: Branch, form: Form): Html {
   return html`<details><summary>Reset to its parent…</summary>${form(
     "reset",
-    html`<p>It gets the data, roles and databases that ${parent.name} has now, and loses its own. Its computes keep their
+    html`<input type="hidden" name="parent" value="${parent.id}"><p>It gets the data, roles and databases that ${parent.name} has now, and loses its own. Its computes keep their
 addresses, and their connections are cut.</p><button class="danger">Reset ${name} to ${parent.name}</button>`,
   )}</details>`;
 }
