@@ -78,11 +78,16 @@ const mostInCatalogs = 50_000;
 const few = 8;
 
 /** Refuses more roles or databases in a branch, or in a copy of it, than its project may have in all. */
-export function refuseLargeCatalog({ store }: ServiceContext, { projectId, id }: Branch, more?: number): void {
-  const own = [store.catalogs.countRoles(id), store.catalogs.countDatabases(id)];
-  if (Math.max(...own) <= few) return;
-  const added = more ?? own.reduce((sum, count) => sum + count, 0);
+export function refuseLargeCatalog({ store }: ServiceContext, branch: Branch, more?: number): void {
+  const { projectId, id } = branch;
+  if (Math.max(store.catalogs.countRoles(id), store.catalogs.countDatabases(id)) <= few) return;
+  const added = more ?? sizeOfCatalog(store, branch);
   if (store.catalogs.countOfProject(projectId) + added <= mostInCatalogs) return;
   const most = `the branches of a project have at most ${mostInCatalogs} of them together`;
   throw refusals.limitExceeded("roles and databases", most, { remedy: "delete a branch" });
+}
+
+/** The number of roles and databases of a branch. */
+export function sizeOfCatalog({ catalogs }: Store, { id }: Branch): number {
+  return catalogs.countRoles(id) + catalogs.countDatabases(id);
 }

@@ -13,7 +13,7 @@ import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
-import { refuseBeyondLimit, refuseLargeCatalog } from "./limits.ts";
+import { refuseBeyondLimit, refuseLargeCatalog, sizeOfCatalog } from "./limits.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
@@ -42,11 +42,10 @@ export function restoreBranch(
   refuseIncomplete({ itself, point, preserve_under_name }, children);
   const past = checkPast(context, { project, branch: source }, "source", point, at);
   refuseTaken(context, project, preserve_under_name);
-  if (preserve_under_name !== undefined) {
-    refuseBeyondLimit(context, project);
-    refuseLargeCatalog(context, branch);
-  }
-  if (!itself) refuseLargeCatalog(context, source);
+  const preserves = preserve_under_name !== undefined;
+  if (preserves) refuseBeyondLimit(context, project);
+  const lost = preserves ? 0 : sizeOfCatalog(context.store, branch);
+  refuseLargeCatalog(context, source, sizeOfCatalog(context.store, source) - lost);
   refuseWhileBusy(context, project.id);
 
   const backup =

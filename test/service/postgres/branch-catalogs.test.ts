@@ -37,6 +37,45 @@ it("a branch's server is asked once for all calls that wait, however many there 
   store.close();
 });
 
+it("a role that is made and deleted while the roles and databases cannot all be brought is dropped with the next that can", async () => {
+  const service = new TestService().applySeed({
+    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+    projects: [{ id: "p", owner: "acc-ana", branches: [{ id: "br-a", name: "main", default: true, roles: ["late"] }] }],
+  });
+  const { store, catalog } = service.core.context;
+  const limits = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
+  const made = { branchId: "br-a", generation: "1", catalog: JSON.stringify(emptyCatalog), ...limits };
+  store.branchData.put(made);
+  const catalogs = new BranchCatalogs({
+    store,
+    clock: realClock,
+    storage: { of: () => ({ ...made, ...store.branchData.get("br-a"), directory: "" }) },
+    passwordOf: (source) => source,
+    logOut: () => Promise.resolve(),
+    report: () => {},
+    change: (act) => store.transaction(act),
+  });
+  const roles = new Set<string>();
+  let isFull = true;
+  const query = (sql: string) => {
+    const [, verb = "", role = ""] = /^(CREATE|DROP) ROLE "?(\w+)/.exec(sql) ?? [];
+    if (verb === "CREATE") roles.add(role);
+    if (verb === "DROP") roles.delete(role);
+    if (isFull && sql.startsWith("CREATE DATABASE")) return Promise.reject(new Error("the disk is full"));
+    if (sql.startsWith("SELECT rolname FROM pg_roles")) return Promise.resolve([...roles].map((name) => [name]));
+    return Promise.resolve(sql.startsWith("SHOW") ? [["170010"]] : []);
+  };
+  const connect = () => Promise.resolve(Object.assign(JSON.parse("{}"), { query, close() {}, [Symbol.dispose]() {} }));
+  const sync = () => catalogs.sync({ branchId: "br-a", generation: "1" }, connect);
+  await expect(sync()).rejects.toThrow("the disk is full");
+  expect([...roles]).toContain("late");
+  const late = catalog.role("br-a", "late");
+  if (late) store.transaction(() => catalog.deleteRole(late));
+  isFull = false;
+  await sync();
+  expect([...roles]).not.toContain("late");
+});
+
 describe("a server of data that its branch no longer means", () => {
   /** A branch with `neondb` in the store, whose data of generation `new` has nothing yet. */
   function branch() {

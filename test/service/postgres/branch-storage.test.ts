@@ -159,6 +159,15 @@ describe("a branch from a parent's past", () => {
     expect([await fakes.names("making"), (await fakes.names("history")).length]).toEqual([[], 1]);
   });
 
+  it("a server of then is asked for the API's roles alone, as its clients may have made a million", async () => {
+    const { time } = await twoRows();
+    await fakes.branch({ parent_timestamp: time });
+    const [asked = ""] = fakes.machine.asked().filter((sql) => sql.startsWith("SELECT rolname, rolcanlogin"));
+    expect(asked).toMatch(
+      / FROM pg_roles WHERE rolname IN \( E'neon_superuser', {2}E'neondb_owner', {2}E'app'\) OR oid IN /,
+    );
+  });
+
   it("a role that was deleted since comes back to a branch of then, and a database too", async () => {
     await start();
     await fakes.change(`POST ${branch}/roles`, { role: { name: "leaver" } });
@@ -215,6 +224,20 @@ describe("a restore", () => {
     ]);
     expect(fakes.directoryOf()).not.toBe(before);
     await expect.poll(() => existsSync(before)).toBe(false);
+  });
+});
+
+describe("what a branch had before a restore", () => {
+  it("keeps its databases under the new name, though the branch has those of its source by then", async () => {
+    const { id } = await fakes.branch({}, [{ type: "read_write" }]);
+    await fakes.change(`POST /projects/${project}/branches/${id}/restore`, {
+      source_branch_id: main,
+      preserve_under_name: "kept",
+    });
+    const kept = fakes.store.branches.list(project).find(({ name }) => name === "kept")?.id ?? "";
+    await fakes.endpoint({ branch_id: kept, type: "read_write" });
+    expect(Object.keys(fakes.contentOf(kept).databases)).toEqual(expect.arrayContaining(["neondb", "stock"]));
+    expect(fakes.machine.statements.filter(({ sql }) => sql.startsWith("DROP DATABASE"))).toEqual([]);
   });
 });
 

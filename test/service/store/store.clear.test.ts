@@ -6,7 +6,9 @@ const Named = z.object({ name: z.string() });
 
 /** The tables that hold rows. */
 function filled(shop: Shop): string[] {
-  const tables = shop.database.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name");
+  const tables = shop.database.all(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
+  );
   return tables
     .map((row) => Named.parse(row).name)
     .filter((name) => shop.database.one(`SELECT 1 FROM ${name} LIMIT 1`) !== undefined);

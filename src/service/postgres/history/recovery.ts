@@ -3,6 +3,7 @@ import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
 import type { BranchData } from "../../store/branch-data.ts";
 import type { CatalogThen } from "../../store/catalog.ts";
 import { checkpointOf } from "../backup.ts";
+import { type BranchCatalog, broughtInto } from "../branch-catalog.ts";
 import { presentIn, presentQuery } from "../catalog-changes.ts";
 import { copyTree } from "../copy-tree.ts";
 import { ServerFailed } from "../failure.ts";
@@ -30,7 +31,7 @@ export interface RecoveryPorts {
 
 /** The catalogue of a recovered server. */
 export interface Present {
-  /** Of all its roles. */
+  /** Of its roles that the API made, or has known. */
   roleNames: readonly string[];
   /** Roles that the API made. */
   roles: CatalogThen["roles"];
@@ -79,7 +80,7 @@ export async function recover(
   const server = await ports.serve(to, point);
   let present: Present;
   try {
-    present = await catalogIn(server.connect("postgres"));
+    present = await catalogIn(server.connect("postgres"), broughtInto(source));
   } finally {
     await server.stop();
   }
@@ -98,13 +99,18 @@ async function marked(client: SqlClient, now: () => number): Promise<{ at: numbe
 }
 
 /** Only the service makes roles members of the privileged role, and makes all of the API's members. */
-const rolesQuery = `SELECT rolname, rolcanlogin, EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles p ON p.oid = m.roleid
-  WHERE m.member = r.oid AND p.rolname = ${literal(privilegedRole)}) FROM pg_roles r`;
+const isOfAPI = `oid IN (SELECT member FROM pg_auth_members
+  WHERE roleid = (SELECT oid FROM pg_roles WHERE rolname =${literal(privilegedRole)}))`;
 
-async function catalogIn(connecting: Promise<SqlClient>): Promise<Present> {
+async function catalogIn(connecting: Promise<SqlClient>, brought: BranchCatalog): Promise<Present> {
   using client = await connecting;
   const databases = presentIn(await readableRows(client, presentQuery));
-  const roles = (await client.query(rolesQuery)).map(([name = "", login, own]) => ({
+  // Clients may make a million others.
+  const known = [privilegedRole, ...brought.roles.map(({ name }) => name)].map(literal).join(", ");
+  const found = await client.query(
+    `SELECT rolname, rolcanlogin, ${isOfAPI} FROM pg_roles WHERE rolname IN (${known}) OR ${isOfAPI}`,
+  );
+  const roles = found.map(([name = "", login, own]) => ({
     name: name ?? "",
     login: login === "t",
     isOwn: own === "t",
