@@ -165,7 +165,8 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   };
   const release = () => holdings.forEach((holding) => holding.release());
   try {
-    const reply = await sql.answer({ headers, hold, body: (room) => readBody(incoming, room), gone });
+    const from = networkOf(call.remote);
+    const reply = await sql.answer({ headers, from, hold, body: (room) => readBody(incoming, room), gone });
     await sendBeforeEnd(request, forAnySite(reply));
   } catch (error) {
     // A client that went away in the middle of its request waits for no answer.

@@ -9,6 +9,8 @@ import type { Holding } from "./shares.ts";
 export interface SqlCall {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
+  /** The network of the client. */
+  from: string;
   /** Bytes of the budget, in the name of a compute: for the body and the answer. */
   hold(endpointId: string): Holding;
   /** Reads the body. Rejects with `Refusal`. */

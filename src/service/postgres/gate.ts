@@ -67,15 +67,16 @@ export class Gate {
   /** Rejects with `Rejection`. The compute stays awake for the client from now until `leave` is called. */
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
-    const session: Session = { ...target, counts: false, logout: new AbortController() };
+    const { endpointId, pooled, from } = target;
+    const session: Session = { endpointId, pooled, counts: false, logout: new AbortController() };
     try {
       this.#enter(session);
       for (let tries = 0; tries < mostTries; tries += 1) {
-        const running = await this.#awake(session.endpointId);
-        if (running) return await this.#admission(session, running);
+        const running = await this.#awake(endpointId);
+        if (running) return await this.#admission(session, running, from);
         if (!this.#starts(session)) this.#note(session);
       }
-      throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
+      throw new Rejection("57P03", `compute ${endpointId} is suspended again and again: try later`);
     } catch (error) {
       this.#leave(session);
       throw error;
@@ -175,7 +176,7 @@ export class Gate {
     close();
   }
 
-  async #admission(session: Session, running: Running): Promise<Admission> {
+  async #admission(session: Session, running: Running, from: string | undefined): Promise<Admission> {
     const { poolers, sockets, verifiers } = this.#ports;
     const { endpointId, pooled } = session;
     const usesPooler = pooled && poolers !== undefined;
@@ -186,9 +187,9 @@ export class Gate {
       logout: session.logout.signal,
       verifierOf: (role) => {
         session.role = role;
-        return verifiers.of(running, role).catch(asRejection);
+        return verifiers.of(running, role, from).catch(asRejection);
       },
-      inTurn: (check) => this.#checks.take(endpointId, check),
+      inTurn: (check) => this.#checks.take(endpointId, check, from),
       end: async (processId) => {
         await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
       },

@@ -1,14 +1,20 @@
-/** Lets callers that need the same thing have it one after another. */
-export class Turns {
-  readonly #last = new Map<string, Promise<unknown>>();
+import { madeOnce } from "../made-once.ts";
+import { Slots } from "./slots.ts";
 
-  /** Runs `act` when all that were given this key before have ended. */
-  take<Result>(key: string, act: () => Promise<Result>): Promise<Result> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const mine = before.then(act, act);
-    this.#last.set(key, mine);
+/** Lets callers that need the same thing have it one after another; the holders of calls take turns. */
+export class Turns {
+  readonly #lines = new Map<string, Slots>();
+  readonly #given = new Set<Promise<unknown>>();
+
+  /** Runs `act` when no other that was given this key runs, and those before it of this holder have ended. */
+  take<Result>(key: string, act: () => Promise<Result>, holder?: string): Promise<Result> {
+    const line = madeOnce(this.#lines, key, () => new Slots(1));
+    // Not within this call: the caller may hold a transaction.
+    const mine = line.take(() => Promise.resolve().then(act), holder);
+    this.#given.add(mine);
     const forget = () => {
-      if (this.#last.get(key) === mine) this.#last.delete(key);
+      this.#given.delete(mine);
+      if (line.taken === 0 && this.#lines.get(key) === line) this.#lines.delete(key);
     };
     mine.then(forget, forget);
     return mine;
@@ -16,6 +22,6 @@ export class Turns {
 
   /** Resolves when all that were given out have ended. */
   async idle(): Promise<void> {
-    while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
+    while (this.#given.size > 0) await Promise.allSettled(this.#given);
   }
 }

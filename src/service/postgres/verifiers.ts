@@ -23,9 +23,12 @@ export class Verifiers {
     this.#ports = ports;
   }
 
-  /** A role's verifier; of one that is not there, or has no password or a long verifier, one that nothing fits. */
-  of({ endpoint, server, config }: Running, role: string): Promise<ScramVerifier> {
-    return this.#turns.take(endpoint.id, async () => {
+  /**
+   * A role's verifier; of one that is not there, or has no password or a long verifier, one that nothing fits. `from`:
+   * the network whose client asks, as these take turns.
+   */
+  of({ endpoint, server, config }: Running, role: string, from?: string): Promise<ScramVerifier> {
+    const ask = async () => {
       const session = this.#sessions.get(server) ?? (await this.#open(server, config));
       const { rows } = await session.execute(
         `SELECT pg_catalog.left(rolpassword, ${longestVerifier}) FROM pg_catalog.pg_authid
@@ -33,7 +36,8 @@ export class Verifiers {
         [role],
       );
       return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.secret, role);
-    });
+    };
+    return this.#turns.take(endpoint.id, ask, from);
   }
 
   /** The rows of a query, which must not change any data. Rejects with `ServerFailed`. */

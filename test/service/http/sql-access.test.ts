@@ -16,6 +16,7 @@ class Access implements SqlAccess {
   readonly refreshed: Reached[] = [];
   /** Number of pieces of bodies that have waited for room. */
   waits = 0;
+  readonly networks = new Set<string>();
   refresh = (reached: Reached) => {
     this.refreshed.push(reached);
     return Promise.resolve();
@@ -24,6 +25,7 @@ class Access implements SqlAccess {
 
   async answer(call: SqlCall) {
     const user = call.headers["neon-connection-string"];
+    this.networks.add(call.from);
     if (user === "broken") throw new Error("a mistake of ours");
     if (user === "long") return { status: 200, headers: {}, pieces: ["one, ", "two"].map((text) => Buffer.from(text)) };
     if (user === "large") {
@@ -104,10 +106,12 @@ it("a body of which each piece waits for room, also the last one after its end h
 });
 
 it("an answer in pieces arrives whole, with its length", async () => {
-  await using shop = await start(new Shares());
+  const access = new Access();
+  await using shop = await start(new Shares(), access);
   const headers = { "neon-connection-string": "long" };
   const answer = await fetch(new URL("/sql", shop.baseURL), { method: "POST", headers });
   expect([answer.headers.get("content-length"), await answer.text()]).toEqual(["8", "one, two"]);
+  expect([...access.networks]).toEqual(["127.0.0.1"]);
 });
 
 it("what a request holds is given back when its answer was taken, or its client has left, and not before", async () => {

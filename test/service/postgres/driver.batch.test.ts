@@ -25,6 +25,7 @@ async function send(body: object, headers: Readonly<Record<string, string>> = {}
       "neon-connection-string": `postgresql://app:${fakes.passwordOf()}@${primary}.localhost/stock`,
       ...headers,
     },
+    from: "10.0.0.1",
     gone: new AbortController().signal,
     hold: () => ({ take: () => true, room: () => Promise.resolve(true), release: () => {} }),
     body: () => Promise.resolve(JSON.stringify(body)),

@@ -12,10 +12,12 @@ import { realClock } from "../../support/real-clock.ts";
 /** Remembers which computes the clients of WebSockets mean, and what these send. */
 class Recording extends Proxy {
   readonly served: (string | undefined)[] = [];
+  readonly networks = new Set<string>();
   received = "";
 
-  override serveWebSocket(stream: Duplex, host: string | undefined): void {
+  override serveWebSocket(stream: Duplex, host: string | undefined, from: string): void {
     this.served.push(host);
+    this.networks.add(from);
     stream
       .on("error", () => {})
       .on("data", (chunk: Buffer) => {
@@ -56,6 +58,7 @@ it("a WebSocket leads to the compute of its address, or without one of its host,
     client.terminate();
   }
   expect(proxy.served).toEqual(["ep-main.localhost", undefined, undefined, "ep-other.localhost:5432"]);
+  expect([...proxy.networks]).toEqual(["127.0.0.1"]);
 });
 
 it("what a client sends behind its handshake, without waiting for the answer, is read first", async () => {

@@ -8,6 +8,7 @@ import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
+import type { Target } from "../../../src/service/postgres/proxy/route.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -18,7 +19,7 @@ const holding = { take: () => true, room: () => Promise.resolve(true), release: 
 
 /** A request whose body is read with the first call. */
 function call(gone: AbortSignal, body = JSON.stringify({ query: "SELECT pg_sleep(600)" })): SqlCall {
-  return { headers, gone, hold: () => holding, body: () => Promise.resolve(body) };
+  return { headers, from: "10.0.0.1", gone, hold: () => holding, body: () => Promise.resolve(body) };
 }
 
 const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef"))) ?? unfitVerifier("", "");
@@ -71,14 +72,16 @@ it("a client that leaves while its compute wakes has no statement begun, and its
     });
   });
   const gone = new AbortController();
-  const admit = () => {
+  let from: string | undefined;
+  const admit = (target: Target) => {
+    from = target.from;
     gone.abort();
     return Promise.resolve(admission);
   };
   expect(await sqlOverHttp(call(gone.signal), admit)).toMatchObject({
     body: expect.stringContaining("the connection was closed"),
   });
-  expect([left(), heard]).toEqual([1, []]);
+  expect([left(), heard, from]).toEqual([1, [], "10.0.0.1"]);
   // Its password is being checked when it leaves.
   const checked = new AbortController();
   const verifierOf = (role: string) => {

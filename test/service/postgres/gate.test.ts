@@ -152,6 +152,22 @@ it("passwords of one compute are checked one after another, and those of another
   expect(checked).toEqual(["one", "other", "next"]);
 });
 
+it("the networks of clients take turns: a password is not checked behind the thousands of another network", async () => {
+  shop.active();
+  const checked: string[] = [];
+  const begin = async (from: string, name: string) => {
+    const admission = await gate.admit({ ...target, from });
+    return admission.inTurn(async () => {
+      checked.push(name);
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+  };
+  const strangers = Array.from({ length: 1000 }, (_, index) => begin("10.0.0.1", `stranger ${index}`));
+  await Promise.all([...strangers, begin("10.0.0.2", "client"), begin("10.0.0.3", "other")]);
+  expect(checked.slice(0, 5)).toEqual(["stranger 0", "stranger 1", "client", "other", "stranger 2"]);
+  expect(checked).toHaveLength(1002);
+});
+
 it("the clients of all computes of an owner have one share of the connections, and those of others theirs", async () => {
   gate = newGate(new Shares(11));
   shop.active();

@@ -167,7 +167,7 @@ it("the end of a statement is asked for of no server that is gone, and the proxy
     const chunks: Buffer[] = [];
     client.on("data", (chunk: Buffer) => chunks.push(chunk));
     const ended = new Promise((resolve) => client.once("end", resolve));
-    proxy.serveWebSocket(end, "ep-a.localhost");
+    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
     for (const packet of packets) client.write(packet);
     return { client, ended, said: () => Buffer.concat(chunks) };
   };
@@ -197,7 +197,7 @@ it("an error that nobody foresaw is reported, and its client learns only that th
   client.on("data", (chunk: Buffer) => {
     said += chunk.toString("latin1");
   });
-  proxy.serveWebSocket(end, "ep-a.localhost");
+  proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
   client.write(startupPacket(0x30000, new Map([["user", "ana"]])));
   client.write(message("p", "secret\0"));
   await new Promise((resolve) => client.once("end", resolve));

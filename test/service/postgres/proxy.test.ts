@@ -38,6 +38,8 @@ let served: Socket[];
 /** How often a client was reported to have left: of this test's proxy alone. */
 let left: () => number;
 let admit: () => Promise<Admission>;
+/** The networks of the clients that were to be let in. */
+let networks: Set<string | undefined>;
 /** Says that the server of the compute has ended. */
 let endCompute: () => void;
 /** How many clients have logged in, and for how many there is room. */
@@ -45,6 +47,7 @@ let entered: number;
 let places: number;
 beforeEach(async () => {
   entered = 0;
+  networks = new Set();
   places = Number.POSITIVE_INFINITY;
   directory = mkdtempSync(join(tmpdir(), "compute-operator-proxy-"));
   const socket = join(directory, "s");
@@ -82,7 +85,10 @@ beforeEach(async () => {
     logins: new Shares(15),
     clock,
     certificate,
-    admit: () => admit(),
+    admit: ({ from }) => {
+      networks.add(from);
+      return admit();
+    },
     onError: (error) => {
       throw error;
     },
@@ -162,10 +168,11 @@ it("closes a client that does not say what it wants", async () => {
 
 it("a client that is asked for its password, or to prove it, and says nothing is closed, and its place given back", async () => {
   const [asked, end] = duplexPair();
-  proxy.serveWebSocket(end, "ep-a.localhost");
+  proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
   const proving = await client();
   for (const one of [asked, proving]) one.write(startup);
   await Promise.all([asked, proving].map((one) => new Promise((resolve) => one.once("data", resolve))));
+  expect([...networks]).toEqual(["127.0.0.1"]);
   await clock.advance(29_000);
   expect([clients(), left()]).toEqual([2, 0]);
   await clock.advance(1000);
@@ -192,7 +199,7 @@ it("counts a client when it has logged in, and refuses it then where there is no
 it("a client that sends its password in clear proves it before it counts, and before the server sees it", async () => {
   const answerTo = async (password: string) => {
     const [one, end] = duplexPair();
-    proxy.serveWebSocket(end, "ep-a.localhost");
+    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
     one.write(Buffer.concat([startup, serialize.password(password)]));
     let received = "";
     one.on("data", (chunk: Buffer) => {
@@ -206,6 +213,7 @@ it("a client that sends its password in clear proves it before it counts, and be
   expect([served.length, entered]).toEqual([0, 0]);
   await expect.poll(left).toBe(1);
   expect(await answerTo("secret")).toBe(letIn.toString("latin1"));
+  expect([...networks]).toEqual(["10.0.0.1"]);
   expect([served.length, entered]).toEqual([1, 1]);
 });
 
@@ -302,7 +310,7 @@ it.each([
     return awake.promise;
   };
   const [one, there] = duplexPair();
-  proxy.serveWebSocket(there, "ep-a.localhost");
+  proxy.serveWebSocket(there, "ep-a.localhost", "10.0.0.1");
   one.resume().write(Buffer.concat([startup, serialize.password("secret")]));
   await expect.poll(() => asked.mock.calls.length).toBe(1);
   leave(there);

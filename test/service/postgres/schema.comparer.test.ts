@@ -109,6 +109,24 @@ describe("the comparison of schemas", () => {
     expect(clock.pending).toBe(0);
   });
 
+  it("owners take turns: a comparison does not wait for all of another owner's", async () => {
+    const clock = new VirtualClock();
+    const comparer = new SchemaComparer(clock);
+    const gone = new AbortController();
+    const long = Array.from({ length: 3 }, () => comparer.compare(different, gone.signal));
+    const other = comparer.compare({ ...small, owner: "acc-bob" }, undefined);
+    let ended = 0;
+    for (const one of long) void one.catch(() => (ended += 1));
+    for (let turn = 0; turn < 2; turn += 1) {
+      await clock.advance(10_000);
+      await expect.poll(() => ended).toBe(turn + 1);
+    }
+    expect(await other).toBe(patch);
+    expect(ended).toBe(2);
+    gone.abort();
+    await Promise.allSettled(long);
+  });
+
   test("comparisons run one after another, four of an owner at most, and those of others have room beside them", async () => {
     const clock = new VirtualClock();
     const comparer = new SchemaComparer(clock);

@@ -23,3 +23,16 @@ it("lets a few act at once and the others in order, whether those before succeed
   await slots.take(() => Promise.resolve(begun.push(4)));
   expect(begun.at(-1)).toBe(4);
 });
+
+it("holders take turns, and each one's callers come in their order", async () => {
+  const slots = new Slots(1);
+  const begun: string[] = [];
+  const take = (name: string, holder?: string) =>
+    slots.take(async () => {
+      begun.push(name);
+    }, holder);
+  const first = [take("a1", "a"), take("a2", "a"), take("a3", "a"), take("b1", "b"), take("none"), take("b2", "b")];
+  await Promise.all(first);
+  expect(begun).toEqual(["a1", "a2", "b1", "none", "a3", "b2"]);
+  expect(slots.taken).toBe(0);
+});

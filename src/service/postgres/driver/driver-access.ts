@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { ServiceClock } from "../../clock.ts";
 import type { ServiceReply } from "../../http/message.ts";
 import type { Reached } from "../../http/reached.ts";
+import { networkOf } from "../../http/shares.ts";
 import type { SqlAccess, SqlCall } from "../../http/sql-access.ts";
 import type { Admission } from "../proxy/admission.ts";
 import type { Proxy } from "../proxy/proxy.ts";
@@ -39,8 +40,9 @@ export class DriverAccess implements SqlAccess {
    */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void {
     const { host = "" } = incoming.headers;
+    const from = networkOf(incoming.socket.remoteAddress);
     const address = url.searchParams.get("address") ?? (host.startsWith("ep-") ? host : undefined);
     const content = acceptWebSocket(incoming, socket, head, this.#clock);
-    if (content) this.#proxy.serveWebSocket(content, address);
+    if (content) this.#proxy.serveWebSocket(content, address, from);
   }
 }

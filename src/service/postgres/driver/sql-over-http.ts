@@ -27,7 +27,7 @@ import {
 export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Promise<Admission>): Promise<ServiceReply> {
   try {
     const login = readSqlLogin(call.headers);
-    const admission = await admit(login.routed.target);
+    const admission = await admit({ ...login.routed.target, from: call.from });
     const pieces = await answerTo(call, login, admission);
     return { status: 200, headers: { "content-type": "application/json; charset=utf-8" }, pieces };
   } catch (error) {

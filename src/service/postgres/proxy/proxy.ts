@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { limited, type ServiceClock } from "../../clock.ts";
 import { mostConnections } from "../../http/most-connections.ts";
-import { Shares } from "../../http/shares.ts";
+import { networkOf, Shares } from "../../http/shares.ts";
 import { closeWith, listenOn, takeIn } from "../../http/take-in.ts";
 import { sha256 } from "../scram.ts";
 import type { Admission } from "./admission.ts";
@@ -63,13 +63,13 @@ export class Proxy {
       socket.setNoDelay(true);
       const login = takeIn(socket, logins, tooManyLogins);
       if (!login) return;
-      void this.#serve(socket, { onLogin: () => login.release() });
+      void this.#serve(socket, { from: networkOf(socket.remoteAddress), onLogin: () => login.release() });
     });
   }
 
   /** Serves a client behind a WebSocket to this host: such clients send their password at once, and in clear. */
-  serveWebSocket(stream: Duplex, host: string | undefined): void {
-    void this.#serve(stream, { webSocket: { serverName: host }, onLogin: () => {} });
+  serveWebSocket(stream: Duplex, host: string | undefined, from: string): void {
+    void this.#serve(stream, { webSocket: { serverName: host }, from, onLogin: () => {} });
   }
 
   /** Number of connected clients, let in or not. */
@@ -87,7 +87,7 @@ export class Proxy {
     return closeWith(this.#server, this.#clients);
   }
 
-  async #serve(raw: Duplex, { webSocket, onLogin }: Channel): Promise<void> {
+  async #serve(raw: Duplex, { webSocket, from, onLogin }: Channel): Promise<void> {
     this.#clients.add(raw);
     raw.once("close", () => this.#clients.delete(raw));
     raw.on("error", () => raw.destroy());
@@ -101,7 +101,8 @@ export class Proxy {
         endClient(client, this.#ports.clock);
       } else {
         const serverName = opened.serverName ?? webSocket?.serverName;
-        await this.#welcome({ client, rest, secure, serverName, webSocket: webSocket !== undefined, onLogin }, opening);
+        const isWebSocket = webSocket !== undefined;
+        await this.#welcome({ client, rest, secure, serverName, webSocket: isWebSocket, from, onLogin }, opening);
       }
     } catch (error) {
       if (!(error instanceof Rejection)) this.#ports.onError(error);
@@ -135,12 +136,12 @@ export class Proxy {
   }
 
   async #admit(
-    { client, onLogin }: Arrived,
+    { client, from, onLogin }: Arrived,
     { target, parameters }: Routed,
     version: number,
     logIn: (admission: Admission) => Promise<LoggedIn>,
   ): Promise<void> {
-    const admission = await this.#ports.admit(target);
+    const admission = await this.#ports.admit({ ...target, from });
     let loggedIn: LoggedIn;
     try {
       loggedIn = await this.#patiently(client, logIn(admission));
@@ -176,6 +177,8 @@ export class Proxy {
 interface Channel {
   /** Present for a client behind a WebSocket. */
   webSocket?: { serverName: string | undefined };
+  /** The network of the client. */
+  from: string;
   onLogin: () => void;
 }
 
@@ -187,6 +190,8 @@ interface Arrived {
   secure: boolean;
   serverName: string | undefined;
   webSocket: boolean;
+  /** The network of the client. */
+  from: string;
   onLogin: () => void;
 }
 

@@ -6,6 +6,8 @@ import type { Parameters } from "./startup.ts";
 export interface Target {
   endpointId: string;
   pooled: boolean;
+  /** The network of the client; absent where the service is its own. */
+  from?: string;
 }
 
 /** Target of a connection, and the parameters that its server receives. */

@@ -37,7 +37,7 @@ export class SchemaComparer {
     const part = this.#shares.of(owner);
     if (!part.take(1)) throw refusals.tooManyRequests("too many comparisons are under way", 1);
     const patch = await this.#line
-      .take(async () => (gone?.aborted ? undefined : this.#run(comparison, gone)))
+      .take(async () => (gone?.aborted ? undefined : this.#run(comparison, gone)), owner)
       .finally(() => part.release());
     if (patch !== undefined) return patch;
     throw refusals.unprocessable(
