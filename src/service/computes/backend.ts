@@ -1,4 +1,5 @@
 import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Project } from "../store/projects.ts";
 
 /** A client that connects, and until when it stays, in milliseconds since the epoch. */
 export interface Client {
@@ -31,7 +32,10 @@ export interface ComputeBackend {
   /** End of an operation that begins now; `undefined` where the end is reported when it has come. */
   endOf(at: number, durationMs: number): number | undefined;
   /** Reason why a server would refuse a compute's settings; `undefined` where it would not. Throws `Unanswered`. */
-  settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined;
+  settingsProblem(
+    project: Pick<Project, "pgVersion" | "owner">,
+    settings: Readonly<Record<string, string>>,
+  ): string | undefined;
   /** The history of a branch that is kept on a disk; `undefined` where there is none. */
   history(branchId: string): HistoryState | undefined;
   /** Brings a branch into being. */

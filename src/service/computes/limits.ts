@@ -62,13 +62,12 @@ export type Configured = Pick<StoredEndpoint, "type" | "minCu" | "maxCu" | "sett
 /** Refuses settings of Postgres with which the compute's server would not start. */
 export function checkSettings(
   { backend, options }: ServiceContext,
-  project: Pick<Project, "pgVersion">,
+  project: Pick<Project, "pgVersion" | "owner">,
   wanted: Configured,
 ): void {
   const { pg_settings, pgbouncer_settings = {}, preload_libraries } = wanted.settings;
   const problem =
-    boundsProblem(pg_settings, mostConnections(options.rules, wanted)) ??
-    backend.settingsProblem(project.pgVersion, pg_settings);
+    boundsProblem(pg_settings, mostConnections(options.rules, wanted)) ?? backend.settingsProblem(project, pg_settings);
   if (problem !== undefined) throw refusals.invalid(`settings.pg_settings: ${problem}`);
   const others = [...Object.entries(pgbouncer_settings).flat(), ...(preload_libraries?.enabled_libraries ?? [])];
   if (others.some(hasControl)) throw refusals.invalid("settings have a control character");

@@ -1,6 +1,7 @@
 import type { BackendAddress, ComputeBackend, HistoryState } from "../computes/backend.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Project } from "../store/projects.ts";
 import { forbiddenSetting } from "./allowed-settings.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Templates } from "./templates.ts";
@@ -49,12 +50,15 @@ export class PostgresBackend implements ComputeBackend {
     return 0;
   }
 
-  settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined {
+  settingsProblem(
+    { pgVersion: major, owner }: Pick<Project, "pgVersion" | "owner">,
+    settings: Readonly<Record<string, string>>,
+  ): string | undefined {
     const forbidden = forbiddenSetting(settings);
     if (forbidden !== undefined) {
       return `${forbidden} is not a setting of Postgres that a compute may have`;
     }
-    const refused = this.#templates.refusedSettings(pgVersion, settings);
+    const refused = this.#templates.refusedSettings({ major, owner: owner.id }, settings);
     return refused === undefined ? undefined : `Postgres refuses them: ${refused}`;
   }
 

@@ -8,7 +8,7 @@ import { PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
 import { writePrivate } from "./private-file.ts";
 import { type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
-import { SettingsAnswers } from "./settings-answers.ts";
+import { type Asking, SettingsAnswers } from "./settings-answers.ts";
 
 /** A major version of Postgres, ready to be used. */
 export interface Edition {
@@ -50,13 +50,13 @@ export class Templates {
   }
 
   /** As `SettingsAnswers.refusal`; a version that is not ready yet cannot be asked. */
-  refusedSettings(major: number, settings: Readonly<Record<string, string>>): string | undefined {
-    const edition = this.#ready.get(major);
+  refusedSettings(asking: Asking, settings: Readonly<Record<string, string>>): string | undefined {
+    const edition = this.#ready.get(asking.major);
     const given = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
     if (edition === undefined || given.length === 0) return undefined;
     const args = ["-C", "max_connections", "-D", edition.template, ...given];
     const { user } = this.#home;
-    return this.#answers.refusal(major, given, () =>
+    return this.#answers.refusal(asking, given, () =>
       this.#processes.run(edition.postgres, args, { user, cwd: "/", env: serverEnvironment }),
     );
   }

@@ -12,9 +12,13 @@ class Servers {
   readonly asked: ((ended: Ended) => void)[] = [];
 
   /** The answer that is there, or the promise of one. */
-  ask(setting: string, major = 17): string | undefined | Promise<void> {
+  ask(setting: string, { major = 17, owner = "acc-ana" } = {}): string | undefined | Promise<void> {
     try {
-      return this.answers.refusal(major, [setting], () => new Promise((resolve) => this.asked.push(resolve)));
+      return this.answers.refusal(
+        { major, owner },
+        [setting],
+        () => new Promise((resolve) => this.asked.push(resolve)),
+      );
     } catch (error) {
       if (error instanceof Unanswered) return error.answered;
       throw error;
@@ -54,19 +58,31 @@ it.each([
 
 it("callers with the same settings ask one server, one after another, and each version has its own", async () => {
   const servers = new Servers();
-  const waiting = [servers.ask("--x=1"), servers.ask("--x=1"), servers.ask("--x=1", 16)];
+  const waiting = [servers.ask("--x=1"), servers.ask("--x=1"), servers.ask("--x=1", { major: 16 })];
   await servers.answer(taken);
   expect(servers.asked).toHaveLength(1);
   await servers.answer({ status: 1, output: "FATAL: not in 16" });
   await Promise.all(waiting.map((one) => Promise.resolve(one)));
-  expect([servers.ask("--x=1"), servers.ask("--x=1", 16), servers.asked]).toEqual([undefined, "not in 16", []]);
+  expect([servers.ask("--x=1"), servers.ask("--x=1", { major: 16 }), servers.asked]).toEqual([
+    undefined,
+    "not in 16",
+    [],
+  ]);
 });
 
-it("a caller beyond 50 that wait is refused and may try again, and takes no place of a later one", async () => {
+it("a caller beyond 50 of its owner that wait is refused and may try again, and those of others come in turn", async () => {
   const servers = new Servers();
   const waiting = Array.from({ length: 50 }, (_, index) => servers.ask(`--x=${index}`));
   expect(() => servers.ask("--x=more")).toThrow(Refusal);
   expect(() => servers.ask("--x=more")).toThrow(expect.objectContaining({ status: 503 }));
+  const other = servers.ask("--x=other", { owner: "acc-bob" });
+  let isAnswered = false;
+  void Promise.resolve(other).then(() => (isAnswered = true));
+  await servers.answer(taken);
+  await servers.answer(taken);
+  expect(isAnswered).toBe(false);
+  await servers.answer(taken);
+  expect(isAnswered).toBe(true);
   for (const _ of waiting) await servers.answer(taken);
   await Promise.all(waiting.map((one) => Promise.resolve(one)));
   expect(servers.ask("--x=more")).toBeInstanceOf(Promise);

@@ -122,11 +122,11 @@ describe("settings that a server would refuse", () => {
   it("a server of the version is asked, by its template and with each setting", async () => {
     const all = templates();
     const settings = { work_mem: "much", jit: "off" };
-    expect(all.refusedSettings(17, settings)).toBeUndefined();
+    expect(all.refusedSettings({ major: 17, owner: "acc-ana" }, settings)).toBeUndefined();
     const { postgres, template } = await all.edition(17);
-    expect(all.refusedSettings(17, {})).toBeUndefined();
+    expect(all.refusedSettings({ major: 17, owner: "acc-ana" }, {})).toBeUndefined();
     machine.ends.set("postgres", { status: 1, output: 'FATAL:  invalid value for parameter "work_mem"' });
-    const asked = () => all.refusedSettings(17, settings);
+    const asked = () => all.refusedSettings({ major: 17, owner: "acc-ana" }, settings);
     const unanswered = await Promise.resolve()
       .then(asked)
       .catch((error: unknown) => error);
