@@ -122,3 +122,18 @@ export async function makeStandby(data: string, origin: string, owner: Owner): P
     await sync(file);
   }
 }
+
+/**
+ * True if a standby can go on from its own data: a copy of the branch's, and the primary still has the log that the
+ * standby lacks.
+ */
+export async function canFollow(
+  data: string,
+  branch: { generation: string; directory: string },
+  primaryRuns: boolean,
+): Promise<boolean> {
+  if ((await originOf(data)) !== branch.generation) return false;
+  if (!primaryRuns) return (await checkpointOf(data)) === (await checkpointOf(branch.directory));
+  const [own, primary] = await Promise.all([segmentsOf(data), segmentsOf(branch.directory)]);
+  return own.newest >= primary.oldest;
+}

@@ -100,9 +100,10 @@ export class BranchCatalogs {
     return branchData.get(branchId)?.generation === generation && branchData.sourceOf(branchId) === undefined;
   }
 
-  async #sync(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+  async #sync(served: ServedData, open: (database: string) => Promise<SqlClient>): Promise<void> {
     const { store, storage, clock, passwordOf, logOut, change } = this.#ports;
     const { branchId } = served;
+    const connect = unheld(open, clock);
     let failure: { error: unknown } | undefined;
     try {
       await this.#takeOver(served, connect);
@@ -117,7 +118,7 @@ export class BranchCatalogs {
       applied,
       wanted,
       passwordOf,
-      connect: unheld(connect, clock),
+      connect,
       logOut: (...whose) => logOut(branchId, ...whose),
     };
     if (failure) {

@@ -22,8 +22,8 @@ import { placeOf } from "./history/segments.ts";
 import type { Home } from "./home.ts";
 import { inherited } from "./inherited-catalog.ts";
 import type { Act, Serve } from "./own-server.ts";
+import type { Session } from "./privileged-role.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
-import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
 import type { Uses } from "./uses.ts";
@@ -40,7 +40,7 @@ export interface StoragePorts {
   /** Space that the disk of a directory has left for this user. */
   freeBytes(directory: string): Promise<number>;
   /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
-  connectTo(data: string): Promise<SqlClient> | undefined;
+  connectTo(data: string): Promise<Session> | undefined;
   /** Runs a server on data that no compute uses. */
   serve: Serve;
   /** Lets `act` connect to data, whether its server runs or not. */

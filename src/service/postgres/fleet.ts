@@ -2,7 +2,7 @@ import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { limited } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
+import { canFollow, makeStandby } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage } from "./branch-storage.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
@@ -15,6 +15,7 @@ import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
 import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { Edition } from "./templates.ts";
 import { Turns } from "./turns.ts";
+import { unheld } from "./unheld.ts";
 import { Uses } from "./uses.ts";
 
 /** Longest time for a server to name its roles and databases, in milliseconds. */
@@ -43,7 +44,7 @@ export class Fleet {
       freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       connectTo: (data) => {
         const running = this.#serverOn(data);
-        return running && ports.sessions.open(running.config, "postgres");
+        return running && unheld(this.#sessionsOf(running), ports.clock)("postgres");
       },
       serve: (data, edition, more) => this.#serve(data, edition, more),
       reading: (data, edition, act) => this.#reading(data, edition, act),
@@ -91,7 +92,7 @@ export class Fleet {
     await this.#turns.take(endpoint.branchId, async () => {
       // A server that starts has no client that could hold anything up.
       const restart = async (error: unknown) => {
-        if (!(error instanceof Held)) throw error;
+        if (!(error instanceof Held && isPrimary(endpoint))) throw error;
         await this.#startPrimary(endpoint, await this.#editionOf(endpoint));
         if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
       };
@@ -99,11 +100,19 @@ export class Fleet {
       const { processes, home } = this.#ports;
       await writeConfig(before.data, config, { processes, user: home.user });
       before.endpoint = endpoint;
-      const connect = (database: string) => this.#ports.sessions.open(config, database);
-      const client = await connect("postgres");
-      await client.query("SELECT pg_reload_conf()").finally(() => client.close());
-      if (endpoint.type === "read_write") await this.#catalogs.sync(servedBy(before), connect).catch(restart);
+      await this.#bring(before).catch(restart);
     });
+  }
+
+  async #bring(running: Running): Promise<void> {
+    const open = this.#sessionsOf(running);
+    const client = await unheld(open, this.#ports.clock)("postgres");
+    await client.query("SELECT pg_reload_conf()").finally(() => client[Symbol.dispose]());
+    if (isPrimary(running.endpoint)) await this.#catalogs.sync(servedBy(running), open);
+  }
+
+  #sessionsOf({ config }: Running): Parameters<Act<unknown>>[0] {
+    return (database) => this.#ports.sessions.open(config, database);
   }
 
   /** Takes over into the store what clients have changed with SQL in a branch's catalog, where its primary runs. */
@@ -114,11 +123,9 @@ export class Fleet {
 
   /** Gives up on a server that does not answer: the store then shows what was known before. */
   async #refresh(running: Running): Promise<void> {
-    const { sessions, clock } = this.#ports;
-    const connect = (database: string) => sessions.open(running.config, database);
-    const done = this.#catalogs.refresh(servedBy(running), connect).catch(() => {});
+    const done = this.#catalogs.refresh(servedBy(running), this.#sessionsOf(running)).catch(() => {});
     const late = Promise.withResolvers<void>();
-    await limited(clock, refreshLimitMs, late.resolve, Promise.race([done, late.promise]));
+    await limited(this.#ports.clock, refreshLimitMs, late.resolve, Promise.race([done, late.promise]));
   }
 
   /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
@@ -129,8 +136,7 @@ export class Fleet {
 
   #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
     const running = this.#serverOn(directory);
-    if (!running) return this.#serving(directory, edition, act);
-    return act((database) => this.#ports.sessions.open(running.config, database));
+    return running ? act(this.#sessionsOf(running)) : this.#serving(directory, edition, act);
   }
 
   #serverOn(data: string): Running | undefined {
@@ -142,10 +148,10 @@ export class Fleet {
     return [...this.#running.values()];
   }
 
-  /** Stops everything; nothing starts any more. */
+  /** Stops everything, also what is held up in a turn; nothing starts any more. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#running.keys()].map((id) => this.stop(id)));
+    await Promise.all([...this.#running.keys()].map((id) => this.#stop(id)));
     await this.#turns.idle();
   }
 
@@ -188,7 +194,7 @@ export class Fleet {
     const data = home.replica(endpoint.id);
     const primaryRuns = this.#serverOn(branch.directory) !== undefined;
     if (!primaryRuns) await this.#settleAlone(branch, edition);
-    if (!(await this.#follows(data, branch, primaryRuns))) {
+    if (!(await canFollow(data, branch, primaryRuns))) {
       const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);
       await this.storage.copy(branch.directory, making, edition);
       await makeStandby(making, branch.generation, home.user);
@@ -215,21 +221,6 @@ export class Fleet {
     } finally {
       await server.stop();
     }
-  }
-
-  /**
-   * True if a standby can go on from its own data: a copy of the branch's, and the primary still has the log that the
-   * standby lacks.
-   */
-  async #follows(
-    data: string,
-    branch: { generation: string; directory: string },
-    primaryRuns: boolean,
-  ): Promise<boolean> {
-    if ((await originOf(data)) !== branch.generation) return false;
-    if (!primaryRuns) return (await checkpointOf(data)) === (await checkpointOf(branch.directory));
-    const [own, primary] = await Promise.all([segmentsOf(data), segmentsOf(branch.directory)]);
-    return own.newest >= primary.oldest;
   }
 
   async #run(

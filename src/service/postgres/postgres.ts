@@ -262,9 +262,8 @@ export class Postgres {
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();
-    await this.#keeper?.close();
-    await this.#logs?.close();
-    await this.#fleet?.close();
+    // At once: a client may hold up what the keeper waits for.
+    await Promise.all([this.#keeper?.close(), this.#logs?.close(), this.#fleet?.close()]);
     await this.#poolers?.idle();
     await this.#runner?.idle();
     await this.#proxy.close();

@@ -15,6 +15,9 @@ const noteMs = 2000;
 /** And before the statement is given up, as a session computes without a pause. */
 const limitMs = 6000;
 
+/** So many looks in a row find a checkpoint that waits for a page: an honest client has its lock for no time. */
+const mostStuck = 15;
+
 /**
  * Opens sessions that no client holds up for long, neither as they open nor with a statement. A look at the server goes
  * on while one of them waits, in a session of its own:
@@ -24,13 +27,15 @@ const limitMs = 6000;
  *   a lock of a session                   | that is ended
  *   a lock of a prepared transaction      | that is rolled back
  *   sessions that take note of a drop     | those that wait for their clients are ended, and later it is given up
+ *   a checkpoint that waits for a page    | it is given up: a client's function runs amid a change of an index
+ *   a place among the connections         | it is tried again for a while
  *
  * Rejects with `Held` where that is not enough: a session that computes without a pause ends with its server alone.
  */
 export function unheld(connect: Connect, clock: Pick<ServiceClock, "now" | "after">): Connect {
   const freed = <Result>(act: () => Promise<Result>) => withoutHolders(act, { connect, clock });
   return async (database) => {
-    const session = await freed(() => connect(database));
+    const session = await freed(() => withPlace(() => connect(database), clock));
     return {
       query: (sql) => freed(() => session.query(sql)),
       [Symbol.dispose]: () => session[Symbol.dispose](),
@@ -49,8 +54,10 @@ async function withoutHolders<Result>(act: () => Promise<Result>, { connect, clo
   const free = async () => {
     const begunAt = clock.now();
     using server = await connect("postgres");
-    while (!ended.signal.aborted) {
+    for (let stuck = 0; !ended.signal.aborted; ) {
       await endHolders(server, connect, clock.now() - begunAt);
+      stuck = (await server.query(stuckCheckpoint)).length > 0 ? stuck + 1 : 0;
+      if (stuck >= mostStuck) await server.query(giveUp("wait_event IN ('CheckpointStart', 'CheckpointDone')"));
       await elapsed(clock, lookAgainMs);
     }
   };
@@ -61,7 +68,7 @@ async function withoutHolders<Result>(act: () => Promise<Result>, { connect, clo
   try {
     return await act();
   } catch (error) {
-    throw isHeld(error) ? new Held(error.message, { cause: error }) : error;
+    throw isHeld(error) ? new Held(`${error.message}: ${advice}`, { cause: error }) : error;
   } finally {
     ended.abort();
     stop();
@@ -79,8 +86,26 @@ async function endHolders(server: Session, connect: Connect, waitedMs: number): 
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'ClientWrite' AND ${waits}`,
   );
   if (waitedMs < limitMs) return;
-  await server.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'ProcSignalBarrier'");
+  await server.query(giveUp("wait_event = 'ProcSignalBarrier'"));
 }
+
+/** Opens a session as soon as there is a place for one: those that have just ended leave theirs a moment later. */
+async function withPlace(open: () => Promise<Session>, clock: Ports["clock"]): Promise<Session> {
+  const begunAt = clock.now();
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      if (codeOf(error) !== noPlace || clock.now() - begunAt >= limitMs) throw error;
+    }
+    await elapsed(clock, lookAgainMs);
+  }
+}
+
+const giveUp = (waits: string) => `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE ${waits}`;
+
+const stuckCheckpoint =
+  "SELECT FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND wait_event = 'BufferContent'";
 
 const ofClient = `usename <> '${superuser}'`;
 
@@ -104,11 +129,18 @@ const blocking = `transaction IN (${holders} SELECT own.transactionid FROM pg_lo
   WHERE own.pid IS NULL AND held.pid IS NULL AND own.locktype = 'transactionid'
   AND NOT wanted.granted AND wanted.pid IN (SELECT pid FROM holder))`;
 
+const advice = "a session of a client holds it up, and ends at the latest with a restart of its compute";
+
+const noPlace = "53300";
+
 /** SQLSTATEs of what a client can bring about: a wait for a lock or a session that took too long, or was given up. */
-const held = new Set(["40P01", "55006", "55P03", "57014"]);
+const held = new Set(["40P01", "55006", "55P03", "57014", noPlace]);
 
 function isHeld(error: unknown): error is ServerFailed {
-  if (!(error instanceof ServerFailed)) return false;
-  const { cause } = error;
-  return cause instanceof Error && "code" in cause && held.has(String(cause.code));
+  return held.has(codeOf(error) ?? "");
+}
+
+function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof ServerFailed ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : undefined;
 }

@@ -198,6 +198,31 @@ describe("the keeper", () => {
     expect(bases).toEqual(["br-a"]);
   });
 
+  it("takes the log of branches also while the base of one of them is held up", async () => {
+    const clock = new VirtualClock();
+    const held = Promise.withResolvers<void>();
+    const busy = new HistoryKeeper({
+      clock,
+      running: () => [{ endpoint: { type: "read_write", branchId: "br-a", projectId: "p" }, data }],
+      histories,
+      addBase: () => held.promise,
+      sizeOf: () => Promise.resolve(0),
+      keptSince: () => 0,
+      onProblem: (message) => problems.push(message),
+    });
+    busy.begin();
+    for (const number of [1, 2, 3]) {
+      complete(number);
+      await clock.advance(5000);
+      await expect.poll(() => existsSync(join(data, "pg_wal", "archive_status", `${segment(number)}.done`))).toBe(true);
+      await expect.poll(() => clock.pending).toBe(1);
+    }
+    const closed = busy.close();
+    held.resolve();
+    await closed;
+    expect(problems).toEqual([]);
+  });
+
   it("looks every five seconds, and no more once it is closed, also amid a look", async () => {
     const clock = new VirtualClock();
     const looked = Promise.withResolvers<number>();

@@ -7,7 +7,10 @@ let clock: VirtualClock;
 /** What was asked in the session that looks at the server, in short. */
 let looks: string[];
 let statement: PromiseWithResolvers<readonly string[][]>;
+/** True while the server's checkpoint waits for a page. */
+let isStuck: boolean;
 beforeEach(() => {
+  isStuck = false;
   clock = new VirtualClock();
   looks = [];
   statement = Promise.withResolvers();
@@ -17,8 +20,17 @@ beforeEach(() => {
 async function begun(): Promise<{ ended: Promise<unknown> }> {
   const query = (sql: string) => {
     if (sql === "DROP") return statement.promise;
+    if (/checkpointer/.test(sql)) return Promise.resolve(isStuck ? [[]] : []);
     const ends = /ClientWrite/.test(sql) ? "end unread" : "end holders";
-    looks.push(/cancel/.test(sql) ? "give up" : /prepared/.test(sql) ? "prepared" : ends);
+    looks.push(
+      /Checkpoint/.test(sql)
+        ? "give up checkpoint"
+        : /cancel/.test(sql)
+          ? "give up"
+          : /prepared/.test(sql)
+            ? "prepared"
+            : ends,
+    );
     return Promise.resolve([]);
   };
   const connect = () => Promise.resolve({ query, [Symbol.dispose]: () => void looks.push("closed") });
@@ -55,6 +67,36 @@ describe("a statement of the service", () => {
     const reason = ended.catch((error: unknown) => error);
     await clock.advance(1000);
     expect(await reason).toBeInstanceOf(Held);
+  });
+
+  it("a statement is given up whose checkpoint waits for a page in many looks, and in a few it is not", async () => {
+    const { ended } = await begun();
+    isStuck = true;
+    await clock.advance(3000);
+    isStuck = false;
+    await clock.advance(400);
+    isStuck = true;
+    await clock.advance(2500);
+    expect(looks).not.toContain("give up checkpoint");
+    await clock.advance(1000);
+    expect(looks).toContain("give up checkpoint");
+    statement.resolve([]);
+    await clock.advance(1000);
+    await ended;
+  });
+
+  it("a session for which there is no place is opened as soon as there is one, or held after a while", async () => {
+    const full = new ServerFailed("full", { cause: Object.assign(new Error("full"), { code: "53300" }) });
+    let tries = 0;
+    const session = { query: () => Promise.resolve([]), [Symbol.dispose]: () => {} };
+    const open = (enough: number) => () => (++tries < enough ? Promise.reject(full) : Promise.resolve(session));
+    const opened = unheld(open(3), clock)("stock");
+    await clock.advance(1000);
+    await expect((await opened).query("SELECT")).resolves.toEqual([]);
+    expect(tries).toBe(3);
+    const refused = unheld(open(Number.POSITIVE_INFINITY), clock)("stock").catch((error: unknown) => error);
+    await clock.advance(7000);
+    expect(await refused).toBeInstanceOf(Held);
   });
 
   it("a statement that fails for another reason is not held", async () => {

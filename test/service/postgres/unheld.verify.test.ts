@@ -16,6 +16,7 @@ const once: Readonly<Record<string, readonly string[]>> = {
     "subscription that is enabled",
     "template flag that comes back",
     "computing without interrupts",
+    "page of an index",
   ],
   "rename database": ["tx: GRANT ON DATABASE"],
   "create role": ["tx: CREATE ROLE of a name to come"],

@@ -34,17 +34,18 @@ const leastLog = 256 * 1024 ** 2;
 /**
  * Keeps the histories of branches whose primaries run: takes the segments that are complete, and adds a base as soon as
  * the log since the last one is larger than the data and than 256 MiB. With two bases at most, a history takes no more
- * than two copies of the data and twice that log.
+ * than two copies of the data and twice that log. No log waits for a base, which a client may hold up.
  */
 export class HistoryKeeper {
   readonly #ports: KeeperPorts;
   readonly #repeated: Repeated;
+  #adding: Promise<void> | undefined;
   /** By branch: why its history cannot be kept. */
   readonly #problems = new Map<string, string>();
 
   constructor(ports: KeeperPorts) {
     this.#ports = ports;
-    this.#repeated = new Repeated(ports.clock, everyMs, () => this.keep());
+    this.#repeated = new Repeated(ports.clock, everyMs, async () => this.#beginBases(await this.#takeLogs()));
   }
 
   begin(): void {
@@ -52,34 +53,70 @@ export class HistoryKeeper {
   }
 
   /** Resolves when nothing is under way. */
-  close(): Promise<void> {
-    return this.#repeated.close();
+  async close(): Promise<void> {
+    await this.#repeated.close();
+    await this.#adding;
   }
 
-  /** A branch whose history cannot be kept does not keep others from theirs. */
+  #beginBases(due: readonly KeptServer[]): void {
+    this.#adding ??= this.#addBases(due).finally(() => {
+      this.#adding = undefined;
+    });
+  }
+
   async keep(): Promise<void> {
+    await this.#addBases(await this.#takeLogs());
+  }
+
+  /** Answers the servers whose histories are due for a base. */
+  async #takeLogs(): Promise<KeptServer[]> {
+    const due: KeptServer[] = [];
     for (const running of this.#ports.running()) {
-      if (running.endpoint.type !== "read_write" || this.#repeated.isClosed) continue;
+      if (running.endpoint.type !== "read_write") continue;
+      await this.#attempt(running, async () => {
+        if (await this.#isDue(running)) due.push(running);
+        else this.#problems.delete(running.endpoint.branchId);
+      });
+    }
+    return due;
+  }
+
+  async #addBases(due: readonly KeptServer[]): Promise<void> {
+    for (const running of due) {
       const { branchId } = running.endpoint;
-      try {
-        await this.#keepOne(running);
+      await this.#attempt(running, async () => {
+        await this.#ports.addBase(branchId);
+        await this.#prune(running);
         this.#problems.delete(branchId);
-      } catch (error) {
-        const message = `the history of branch ${branchId} cannot be kept: ${messageOf(error)}`;
-        if (message !== this.#problems.get(branchId)) this.#ports.onProblem(message);
-        this.#problems.set(branchId, message);
-      }
+      });
     }
   }
 
-  async #keepOne({ endpoint, data }: KeptServer): Promise<void> {
+  /** A branch whose history cannot be kept does not keep others from theirs. */
+  async #attempt({ endpoint: { branchId } }: KeptServer, act: () => Promise<void>): Promise<void> {
+    if (this.#repeated.isClosed) return;
+    try {
+      await act();
+    } catch (error) {
+      const message = `the history of branch ${branchId} cannot be kept: ${messageOf(error)}`;
+      if (message !== this.#problems.get(branchId) && !this.#repeated.isClosed) this.#ports.onProblem(message);
+      this.#problems.set(branchId, message);
+    }
+  }
+
+  async #isDue(running: KeptServer): Promise<boolean> {
     const ports = this.#ports;
-    const history = ports.histories.of(data);
-    const taken = await history.archive(data);
+    const history = ports.histories.of(running.data);
+    const taken = await history.archive(running.data);
     const begun = (await history.bases()).length > 0;
-    if (taken === 0 && begun) return;
+    if (taken === 0 && begun) return false;
     const log = (await history.segmentsSinceBase()) * segmentBytes;
-    if (!begun || log > Math.max(leastLog, await ports.sizeOf(data))) await ports.addBase(endpoint.branchId);
-    await history.prune(ports.keptSince(endpoint.projectId));
+    if (!begun || log > Math.max(leastLog, await ports.sizeOf(running.data))) return true;
+    await this.#prune(running);
+    return false;
+  }
+
+  async #prune({ data, endpoint }: KeptServer): Promise<void> {
+    await this.#ports.histories.of(data).prune(this.#ports.keptSince(endpoint.projectId));
   }
 }

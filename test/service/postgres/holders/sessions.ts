@@ -1,5 +1,6 @@
 import { type PgClient, streamOf } from "../node-postgres.ts";
 import { begin, busy, endless, type Holder, long, run, slot, unread, until } from "./holder.ts";
+import { indexWithFunction, lockPage } from "./page-lock.ts";
 
 /** What sessions hold. */
 export const sessions: Readonly<Record<string, Holder>> = {
@@ -21,6 +22,13 @@ export const sessions: Readonly<Record<string, Holder>> = {
     "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000) b",
   ),
   sleeping: busy("doomed", [], "SELECT pg_sleep(10000)"),
+  "page of an index": {
+    hold: async (tenant) => {
+      const client = await run(await tenant.open({ role: "app" }), ...indexWithFunction, lockPage.first);
+      begin(client, lockPage.change);
+      await until(await tenant.open({ role: "app" }), "wait_event = 'PgSleep'");
+    },
+  },
   "COPY in half way": {
     hold: async (tenant) => {
       const client = await run(await tenant.open({ role: "app" }), "BEGIN", "COMMENT ON DATABASE doomed IS 'x'");
