@@ -11,6 +11,11 @@ export function positionOf(lsn: string): bigint {
   return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
 }
 
+/** The LSN of a position in the log. */
+export function lsnOf(position: bigint): string {
+  return [position >> 32n, position & 0xffff_ffffn].map((part) => part.toString(16).toUpperCase()).join("/");
+}
+
 /** A point of a branch's past in a call: at most one of the two may be given. */
 export interface AskedPoint {
   lsn: string | undefined;

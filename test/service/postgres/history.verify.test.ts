@@ -58,6 +58,25 @@ describe("a branch", () => {
     expect(again.items).toEqual(["early"]);
   });
 
+  it("begins before a database was dropped, with its rows, though nothing was committed in between", async () => {
+    await rig.change("POST", `${branches}/${main}/databases`, { database: { name: "lost", owner_name: "app" } });
+    const inside = await rig.uri({ database: "lost" });
+    await rig.query(inside, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('kept')");
+    const [row] = await rig.query(uri, "SELECT pg_current_wal_insert_lsn() AS lsn");
+    const parent_lsn = z.string().parse(row?.["lsn"]);
+    await sleep(50);
+    const parent_timestamp = new Date().toISOString();
+    await sleep(50);
+    await rig.query(uri, "DROP DATABASE lost WITH (FORCE)");
+    for (const point of [{ parent_timestamp }, { parent_lsn }]) {
+      const reply = await rig.call("POST", branches, { branch: point, endpoints: [{ type: "read_write" }] });
+      await rig.settled();
+      const [endpoint] = CreatedBranch.parse(reply.body).endpoints;
+      const there = await rig.uri({ endpoint: endpoint?.id ?? "", database: "lost" });
+      expect(await rig.query(there, "SELECT name FROM item")).toEqual([{ name: "kept" }]);
+    }
+  });
+
   it("cannot begin before the history, nor after the end of the log", async () => {
     const early = { branch: { parent_timestamp: new Date(Date.now() - 86_000_000).toISOString() } };
     expect((await rig.call("POST", branches, early)).status).toBe(422);

@@ -20,7 +20,7 @@ export function recoverySettings(point: HistoryPoint): Readonly<Record<string, s
   const target =
     point.kind === "time"
       ? { recovery_target_time: new Date(point.at).toISOString().replace("T", " ").replace("Z", "+00") }
-      : { recovery_target_lsn: point.lsn };
+      : { recovery_target_lsn: point.lsn, recovery_target_inclusive: "off" };
   return {
     ...target,
     recovery_target_action: "promote",

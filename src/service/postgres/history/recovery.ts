@@ -1,5 +1,6 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
+import { type HistoryPoint, lsnOf, positionOf } from "../../domain/history-point.ts";
 import type { BranchData } from "../../store/branch-data.ts";
 import type { CatalogThen } from "../../store/catalog.ts";
 import { checkpointOf } from "../backup.ts";
@@ -14,9 +15,10 @@ import type { ProcessUser } from "../processes.ts";
 import { literal } from "../quoting.ts";
 import { readableRows } from "../readable-names.ts";
 import { type SqlClient } from "../sql-client.ts";
-import type { BranchHistory } from "./branch-history.ts";
+import type { Base, BranchHistory } from "./branch-history.ts";
+import { positionBy } from "./commits.ts";
 import { pointInWords } from "./point.ts";
-import { placeAt } from "./segments.ts";
+import { isSegment, placeAt } from "./segments.ts";
 
 export interface RecoveryPorts {
   now: () => number;
@@ -77,7 +79,7 @@ export async function recover(
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
   // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
   await writePrivate(join(to, "standby.signal"), "", ports.owner);
-  const server = await ports.serve(to, point);
+  const server = await ports.serve(to, await exactly(point, base, join(to, "pg_wal")));
   let present: Present;
   try {
     present = await catalogIn(server.connect("postgres"), broughtInto(source));
@@ -85,6 +87,14 @@ export async function recover(
     await server.stop();
   }
   return { baseAt: base.at, place: placeAt(await checkpointOf(to)), present };
+}
+
+/** A time as the position of the log at which the last transaction had ended by then. */
+async function exactly(point: HistoryPoint, { place, position: from }: Base, directory: string): Promise<HistoryPoint> {
+  if (point.kind === "lsn") return point;
+  const names = (await readdir(directory)).filter(isSegment);
+  const position = await positionBy(point.at, { directory, names, place, from });
+  return position === undefined ? point : { kind: "lsn", lsn: lsnOf(position) };
 }
 
 /**

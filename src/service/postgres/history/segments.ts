@@ -16,6 +16,11 @@ export function placeOf(name: string): string {
   return name.slice(8);
 }
 
+/** The number of the segment at a place, counted from the begin of the log. */
+export function numberOf(place: string): bigint {
+  return BigInt(`0x${place.slice(0, 8)}`) * BigInt(segmentsPerName) + BigInt(`0x${place.slice(8)}`);
+}
+
 /** The place of the segment that holds a position of the log. */
 export function placeAt(position: bigint): string {
   const number = Number(position / BigInt(segmentBytes));
