@@ -22,6 +22,7 @@ import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
 import { apiRoutes, unservedRoutes } from "./http/routes.ts";
+import { networkOf } from "./http/shares.ts";
 import type { TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
@@ -127,6 +128,12 @@ export class Service {
     }
     if (this.#console.serves(path)) return this.#console.bodyRoom(call);
     return path.startsWith("/_") && isLocal(call) ? { holder: loopback, longest: longestBody } : undefined;
+  }
+
+  /** In whose name a long answer to a call is made and held: an account, or the network of a stranger. */
+  callerOf(call: ServiceCall): string {
+    const caller = knownCaller(this.context.store, call.headers?.["authorization"]);
+    return caller?.limitedAs ?? this.#console.accountOf(call) ?? networkOf(call.remote);
   }
 
   /** A call that its caller may make in a project, before any of it is carried out; `undefined` for any other. */

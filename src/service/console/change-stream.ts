@@ -1,5 +1,6 @@
 import type { Changes } from "../changes.ts";
 import type { EventStream } from "../http/exchange.ts";
+import { Shares } from "../http/shares.ts";
 
 /** The path on which an open page follows the service's changes. */
 export const changesPath = "/app/changes";
@@ -9,31 +10,30 @@ export const changesPath = "/app/changes";
  */
 export const refreshHeader = "x-console-refresh";
 
-/** The most pages that follow changes; further pages show them on reload. */
+/** The most pages that follow changes, of which one account has half; further pages show them on reload. */
 const maxStreams = 200;
-
-/** The most of one account, so that none takes the places of all. */
-const maxOfAccount = 50;
 
 /** The streams of changes to open pages. Each event contains the number of changes so far and nothing else. */
 export class ChangeStreams {
   readonly #changes: Changes;
-  /** The account of each open stream, by the function that ends it. */
-  readonly #open = new Map<() => void, string>();
+  readonly #shares = new Shares(maxStreams);
+  /** The functions that end the open streams. */
+  readonly #open = new Set<() => void>();
 
   constructor(changes: Changes) {
     this.#changes = changes;
   }
 
-  isFullFor(accountId: string): boolean {
-    const own = [...this.#open.values()].filter((one) => one === accountId).length;
-    return this.#open.size >= maxStreams || own >= maxOfAccount;
-  }
-
-  /** A stream that ends with its session: `isSignedIn` is checked before every event. */
-  stream(accountId: string, isSignedIn: () => boolean): EventStream {
+  /**
+   * A stream that ends with its session: `isSignedIn` is checked before every event. `undefined` where the account has
+   * its share of them.
+   */
+  stream(accountId: string, isSignedIn: () => boolean): EventStream | undefined {
+    const part = this.#shares.of(accountId);
+    if (!part.take(1)) return undefined;
     return (sink) => {
       const close = () => {
+        part.release();
         stopFollowing();
         this.#open.delete(finish);
       };
@@ -46,7 +46,7 @@ export class ChangeStreams {
         else finish();
       };
       const stopFollowing = this.#changes.follow(report);
-      this.#open.set(finish, accountId);
+      this.#open.add(finish);
       report();
       return close;
     };
@@ -54,6 +54,6 @@ export class ChangeStreams {
 
   /** Ends every stream. */
   close(): void {
-    for (const finish of this.#open.keys()) finish();
+    for (const finish of this.#open) finish();
   }
 }

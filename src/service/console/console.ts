@@ -70,8 +70,8 @@ export class Console {
   /** The longest form, and in whose name it is kept; see `Service.bodyRoom`. */
   bodyRoom(call: ServiceCall): { holder: string; longest: number } | undefined {
     if (call.method !== "POST" || isFromElsewhere(call)) return undefined;
-    const session = this.#sessions.find(cookieIn(call), this.#context.clock.now());
-    if (session) return { holder: session.accountId, longest: longestForm };
+    const holder = this.accountOf(call);
+    if (holder !== undefined) return { holder, longest: longestForm };
     return { holder: networkOf(call.remote ?? loopback), longest: longestOfStranger };
   }
 
@@ -98,10 +98,15 @@ export class Console {
     const cookie = cookieIn(call);
     const session = () => this.#sessions.find(cookie, this.#context.clock.now());
     const accountId = session()?.accountId;
-    if (accountId === undefined || this.#streams.isFullFor(accountId)) {
-      return { kind: "answer", reply: { status: accountId === undefined ? 401 : 503, headers: {} }, delayMs: 0 };
-    }
-    return { kind: "stream", open: this.#streams.stream(accountId, () => session() !== undefined), delayMs: 0 };
+    const refused = (status: number): Exchange => ({ kind: "answer", reply: { status, headers: {} }, delayMs: 0 });
+    if (accountId === undefined) return refused(401);
+    const open = this.#streams.stream(accountId, () => session() !== undefined);
+    return open ? { kind: "stream", open, delayMs: 0 } : refused(503);
+  }
+
+  /** The account of a call's session. */
+  accountOf(call: ServiceCall): string | undefined {
+    return this.#sessions.find(cookieIn(call), this.#context.clock.now())?.accountId;
   }
 
   /** Ends all streams. */

@@ -10,7 +10,7 @@ export interface Query {
   sql: string;
   /** True if the statement may change something. */
   writes: boolean;
-  /** Aborts when the person has left. */
+  /** Aborts when the person has the answer, or has left. */
   gone: AbortSignal | undefined;
 }
 

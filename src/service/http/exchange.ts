@@ -20,7 +20,7 @@ export interface EventSink {
   end(): void;
 }
 
-/** Starts to send events; the returned function is called when the connection has ended. */
+/** Starts to send events; the returned function is called when the connection has ended. Each stream is begun. */
 export type EventStream = (sink: EventSink) => () => void;
 
 /** Carries out and answers a request, unless the fault prevents either. */

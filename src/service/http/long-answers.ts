@@ -70,15 +70,19 @@ export class LongAnswers {
   }
 
   /** The answer, held in the budget until it is sent. */
-  #held({ caller, outgoing, reads }: Answered, exchange: Exchange): Exchange | Refusal {
-    const length = lengthOf(exchange);
-    if (length < long) return exchange;
+  #held(call: Answered, exchange: Exchange): Exchange | Refusal {
+    const hasRoom = this.count(call, lengthOf(exchange));
+    return call.reads && !hasRoom ? refusals.noRoomForBytes() : exchange;
+  }
+
+  /** Counts a long answer in the budget until it is sent; false where its caller's share has no room for it. */
+  count({ caller, outgoing }: Pick<Answered, "caller" | "outgoing">, length: number): boolean {
+    if (length < long) return true;
     const holding = this.#bytes.of(caller);
-    const hasRoom = holding.take(length);
-    if (reads && !hasRoom) return refusals.noRoomForBytes();
+    if (!holding.take(length)) return false;
     if (outgoing.destroyed) holding.release();
     else outgoing.once("close", () => holding.release());
-    return exchange;
+    return true;
   }
 }
 

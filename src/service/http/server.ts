@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { knownCaller } from "../accounts/caller.ts";
 import { elapsed } from "../clock.ts";
 import { ownerOf } from "../projects/owner.ts";
 import { Refusal, refusals } from "../refusal.ts";
@@ -60,7 +59,10 @@ export interface ListenOptions {
 }
 
 /** The part of the service that answers requests. */
-export type Answering = Pick<Service, "context" | "exchange" | "internalError" | "refused" | "bodyRoom" | "reached">;
+export type Answering = Pick<
+  Service,
+  "context" | "exchange" | "internalError" | "refused" | "bodyRoom" | "callerOf" | "reached"
+>;
 
 /** One request, and the parts that answer it. */
 interface Request {
@@ -139,8 +141,7 @@ async function exchanged({ service, sqlAccess, bytes, long, incoming, outgoing }
     const body = await readBody(incoming, { holding, longest: room?.longest ?? longestBody });
     const reached = sqlAccess && service.reached(call);
     if (reached) await sqlAccess.refresh(reached);
-    const caller =
-      knownCaller(service.context.store, call.headers?.["authorization"])?.limitedAs ?? networkOf(call.remote);
+    const caller = service.callerOf(call);
     const reads = call.method === "GET";
     return await long.make({ caller, outgoing, reads }, () =>
       service.exchange({ ...call, body, gone: goneSignal(outgoing) }),
@@ -154,12 +155,14 @@ async function exchanged({ service, sqlAccess, bytes, long, incoming, outgoing }
 }
 
 async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): Promise<void> {
-  const { service, bytes, incoming, outgoing } = request;
+  const { service, bytes, long, incoming, outgoing } = request;
   const { headers = {} } = call;
   const gone = goneSignal(outgoing);
   const holdings: Holding[] = [];
+  let caller: string | undefined;
   const hold = (endpointId: string) => {
-    const holding = bytes.of(ownerOf(service.context.store, endpointId), service.context.clock);
+    caller = ownerOf(service.context.store, endpointId);
+    const holding = bytes.of(caller, service.context.clock);
     holdings.push(holding);
     return holding;
   };
@@ -167,7 +170,9 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   try {
     const from = networkOf(call.remote);
     const reply = await sql.answer({ headers, from, hold, body: (room) => readBody(incoming, room), gone });
-    await sendBeforeEnd(request, forAnySite(reply));
+    // An error has the words of a client, and may be long.
+    const hasRoom = caller === undefined || long.count({ caller, outgoing }, reply.body?.length ?? 0);
+    await sendBeforeEnd(request, forAnySite(hasRoom ? reply : service.refused(call, refusals.noRoomForBytes())));
   } catch (error) {
     // A client that went away in the middle of its request waits for no answer.
     if (outgoing.destroyed) return;
@@ -261,7 +266,9 @@ function stream(outgoing: ServerResponse, open: EventStream): void {
     if (waiting !== undefined) outgoing.write(waiting);
     waiting = undefined;
   });
-  outgoing.once("close", close);
+  // A client that has left by now closes nothing any more.
+  if (outgoing.destroyed) close();
+  else outgoing.once("close", close);
 }
 
 /** Sends half of what the headers promise, then ends the connection. */

@@ -10,15 +10,23 @@ export class Uses {
     return this.#counts.has(key);
   }
 
-  /** Counts one use more until `act` has ended. */
-  async during<Result>(key: string, act: () => Promise<Result>): Promise<Result> {
+  /** Counts one use more until the returned function is called, once. */
+  begin(key: string): () => void {
     this.#counts.set(key, this.count(key) + 1);
-    try {
-      return await act();
-    } finally {
+    return () => {
       const left = this.count(key) - 1;
       if (left > 0) this.#counts.set(key, left);
       else this.#counts.delete(key);
+    };
+  }
+
+  /** Counts one use more until `act` has ended. */
+  async during<Result>(key: string, act: () => Promise<Result>): Promise<Result> {
+    const end = this.begin(key);
+    try {
+      return await act();
+    } finally {
+      end();
     }
   }
 

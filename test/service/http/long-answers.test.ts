@@ -5,6 +5,7 @@ import type { Exchange } from "../../../src/service/http/exchange.ts";
 import { LongAnswers } from "../../../src/service/http/long-answers.ts";
 import { Shares } from "../../../src/service/http/shares.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
+import { Visitor } from "../console/visitor.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -126,6 +127,28 @@ it("what a caller holds of long answers counts against its account, or the netwo
   expect([await statusOf(undefined), await statusOf(undefined)]).toEqual(["200", "503"]);
   expect(await statusOf(undefined, "GET", "127.0.0.2")).toBe("200");
   for (const { socket } of wires) socket.destroy();
+});
+
+it("what a person holds at the console counts against its account, and not against all at its address", async () => {
+  const bytes = new Shares(140_000_000);
+  await using shop = await ListeningShop.start({}, { bytes });
+  const [ana, bob] = ["acc-ana", "acc-bob"].map((account) => new Visitor(shop.core).signIn(account).cookie ?? "");
+  vi.spyOn(shop.core, "exchange").mockReturnValue(answerOf(40_000_000));
+  const wires: Wire[] = [];
+  const statusOf = async (cookie: string) => {
+    const wire = new Wire(shop);
+    wires.push(wire);
+    wire.socket.once("data", () => wire.socket.pause());
+    wire.send(`GET /app/projects HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
+    return (await wire.answer()).slice(9, 12);
+  };
+  expect([await statusOf(ana ?? ""), await statusOf(ana ?? ""), await statusOf(bob ?? "")]).toEqual([
+    "200",
+    "503",
+    "200",
+  ]);
+  for (const { socket } of wires) socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
 });
 
 it("a client that takes nothing of its answer gets no more of it after its time, and holds nothing of the budget", async () => {

@@ -31,6 +31,28 @@ it("the body of a client that leaves before it is read is not waited for, and it
   expect(internalError).not.toHaveBeenCalled();
 });
 
+it("a stream for a client that has left by then is closed at once", async () => {
+  const asked = Promise.withResolvers<void>();
+  const fresh = Promise.withResolvers<void>();
+  const refresh = () => {
+    asked.resolve();
+    return fresh.promise;
+  };
+  await using shop = await ListeningShop.start({}, {}, sqlAccess({ refresh }));
+  const close = vi.fn<() => void>();
+  const wire = new Wire(shop);
+  wire.send(
+    `GET /api/v2/projects/${project}/endpoints HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.ana}\r\n\r\n`,
+  );
+  await asked.promise;
+  wire.socket.destroy();
+  // The service sees the end no later than what comes after it.
+  for (let count = 0; count < 3; count += 1) await fetch(new URL("/healthz", shop.baseURL));
+  vi.spyOn(shop.core, "exchange").mockReturnValueOnce({ kind: "stream", open: () => close, delayMs: 0 });
+  fresh.resolve();
+  await expect.poll(() => close.mock.calls.length).toBe(1);
+});
+
 it("a call whose client left while the servers were asked what it needs is carried out as one of nobody", async () => {
   const asked = Promise.withResolvers<void>();
   const fresh = Promise.withResolvers<void>();

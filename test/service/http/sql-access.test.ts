@@ -32,6 +32,10 @@ class Access implements SqlAccess {
       call.hold("ep-1").take(1000);
       return { status: 200, headers: {}, body: "x".repeat(16 * 1024 ** 2) };
     }
+    if (user === "failing") {
+      call.hold("ep-1");
+      return { status: 400, headers: {}, body: "x".repeat(40_000_000) };
+    }
     if (user !== "app") return { status: 400, headers: {}, body: "{}" };
     const holding = call.hold("ep-1");
     const room = (amount: number) => {
@@ -120,10 +124,27 @@ it("what a request holds is given back when its answer was taken, or its client 
   const wire = new Wire(shop);
   wire.socket.pause();
   wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: large\r\n\r\n");
-  await expect.poll(() => bytes.all).toBe(1000);
+  await expect.poll(() => bytes.all).toBe(1000 + 16 * 1024 ** 2);
   await elapsed(realClock, 50);
-  expect(bytes.all).toBe(1000);
+  expect(bytes.all).toBe(1000 + 16 * 1024 ** 2);
   wire.socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
+});
+
+it("long errors that are not taken count in the share of their compute, and a further one is none of them", async () => {
+  const bytes = new Shares(130_000_000);
+  await using shop = await start(bytes);
+  const failing = async () => {
+    const wire = new Wire(shop);
+    wire.socket.once("data", () => wire.socket.pause());
+    wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: failing\r\n\r\n");
+    return { socket: wire.socket, status: (await wire.answer()).slice(9, 12) };
+  };
+  const [one, other] = [await failing(), await failing()];
+  expect([one.status, other.status]).toEqual(["400", "503"]);
+  expect(bytes.all).toBe(40_000_000);
+  one.socket.destroy();
+  other.socket.destroy();
   await expect.poll(() => bytes.all).toBe(0);
 });
 

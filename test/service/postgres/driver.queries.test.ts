@@ -89,6 +89,16 @@ describe("a statement of the console", () => {
     expect(await refusal(run())).toEqual(new StatementFailed("the answer is larger than 1048576 bytes", false));
   });
 
+  it("a statement counts until its answer is taken, and four of an account at most", async () => {
+    const reading = Array.from({ length: 4 }, () => new AbortController());
+    for (const { signal } of reading) await run({ gone: signal });
+    expect(await refusal(run())).toMatchObject({ status: 429 });
+    expect(await refusal(run({ accountId: "acc-bob" }))).toBe("answered");
+    reading[0]?.abort();
+    await expect.poll(() => refusal(run())).toBe("answered");
+    for (const one of reading) one.abort();
+  });
+
   it("a person who leaves after the answer has nothing cancelled any more", async () => {
     const leaving = new AbortController();
     await run({ gone: leaving.signal });

@@ -43,6 +43,7 @@ export class ListeningShop implements AsyncDisposable {
     const recording = {
       context: core.context,
       bodyRoom: (call: ServiceCall) => core.bodyRoom(call),
+      callerOf: (call: ServiceCall) => core.callerOf(call),
       reached: (call: ServiceCall) => core.reached(call),
       internalError: (error: unknown) => core.internalError(error),
       refused: (call: ServiceCall, refusal: Refusal) => core.refused(call, refusal),

@@ -17,7 +17,7 @@ import type { SqlClient, StatementResult } from "../sql-client.ts";
 import { Uses } from "../uses.ts";
 import { inSession, openClientSession } from "./client-session.ts";
 
-/** The most statements of an account at one time. */
+/** The most statements of an account at one time, until their answers are taken: each may be a page of megabytes. */
 const mostAtOnce = 4;
 
 /** The largest answer, in bytes. */
@@ -38,14 +38,18 @@ export class Queries implements QueryAccess {
   }
 
   async run(query: Query): Promise<QueryAnswer> {
-    const { accountId } = query;
+    const { accountId, gone } = query;
     if (this.#running.count(accountId) >= mostAtOnce)
       throw refusals.tooManyRequests(`${mostAtOnce} statements of yours are running: wait for one`, 1);
+    const forget = this.#running.begin(accountId);
     try {
-      return await this.#running.during(accountId, () => this.#answer(query));
+      return await this.#answer(query);
     } catch (error) {
       if (!(error instanceof Rejection || error instanceof ServerFailed)) throw error;
       throw new StatementFailed(error.message, query.writes);
+    } finally {
+      if (gone?.aborted === false) gone.addEventListener("abort", forget, { once: true });
+      else forget();
     }
   }
 
