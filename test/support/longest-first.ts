@@ -4,7 +4,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The files that take longest: one that begins when all others are done keeps a single core busy, or none. */
 export const longest = [
   "test/simulation/crash-points.verify.test.ts",
+  "test/service/vendor/neonctl.verify.test.ts",
+  "test/simulation/scheduled-fleet.verify.test.ts",
   "test/simulation/seeds.verify.test.ts",
+  "test/service/console/console.states.browser.verify.test.ts",
   "test/simulation/fleet/plays.verify.test.ts",
   "test/model/model.verify.test.ts",
   "test/model/branch/branch.verify.test.ts",
