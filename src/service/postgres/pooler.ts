@@ -89,7 +89,9 @@ export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile">): 
     stats_users: "",
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-  return `[databases]\n* = host=${sockets} port=${serverPort}\n[pgbouncer]\n${lines.join("\n")}\n`;
+  // Our own session goes from database to database: one in each would take the places that are kept for the service.
+  const users = `[users]\n${superuser} = max_user_connections=1\n`;
+  return `[databases]\n* = host=${sockets} port=${serverPort}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
 }
 
 /** PgBouncer in the directories of `PATH`; `undefined` where none has it. */

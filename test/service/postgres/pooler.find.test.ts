@@ -67,6 +67,8 @@ test("a pooler has these settings, whatever its defaults are", () => {
   const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxConnections: 100, maxClients: 10_000 };
   expect(poolerText({ ...place, program })).toBe(`[databases]
 * = host=/s port=1
+[users]
+cloud_admin = max_user_connections=1
 [pgbouncer]
 listen_port = 2
 unix_socket_dir = /s

@@ -44,6 +44,16 @@ it("lends a server connection for a transaction only", async () => {
   await Promise.all([one.end(), other.end()]);
 });
 
+it("logins to many databases through the pooled host take one of the places that Postgres keeps for superusers", async () => {
+  const names = ["one", "two", "three", "four"];
+  for (const name of names) {
+    await rig.query(direct, `CREATE DATABASE ${name} TEMPLATE template0`);
+    expect(await rig.query(pooled.replace("/stock?", `/${name}?`), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  }
+  const own = "SELECT FROM pg_stat_activity WHERE usename = 'cloud_admin' AND datname NOT IN ('postgres', 'stock')";
+  await expect.poll(async () => (await rig.query(direct, own)).length).toBeLessThanOrEqual(1);
+});
+
 it("keeps prepared statements exactly where its PgBouncer can, and the service says at its start where it cannot", async () => {
   const version = await runProgram("pgbouncer", ["--version"], { env: { PATH: process.env["PATH"] } });
   const [, minor = 0] = (/PgBouncer 1\.(\d+)/.exec(version.stdout) ?? []).map(Number);
