@@ -2,6 +2,7 @@ import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import type { ServiceClock } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Store } from "../store/store.ts";
+import type { ServedData } from "./branch-catalogs.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Home } from "./home.ts";
 import type { Processes } from "./processes.ts";
@@ -43,4 +44,12 @@ export interface Running {
   data: string;
   config: ServerConfig;
   server: PostgresServer;
+}
+
+export function servedBy({ endpoint: { branchId }, generation }: Running): ServedData {
+  return { branchId, generation };
+}
+
+export function isPrimary({ type }: StoredEndpoint): boolean {
+  return type === "read_write";
 }

@@ -7,10 +7,11 @@ import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage } from "./branch-storage.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
 import { Held, ServerFailed } from "./failure.ts";
-import type { FleetPorts, Running } from "./fleet-ports.ts";
+import { type FleetPorts, isPrimary, type Running, servedBy } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { Logouts } from "./logouts.ts";
 import type { Act, Serve } from "./own-server.ts";
+import { forgetPrepared, unreachablePrepared } from "./prepared.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
 import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { Edition } from "./templates.ts";
@@ -166,14 +167,27 @@ export class Fleet {
     if (isBelow(branch, limits)) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
-    await this.#run(endpoint, branch.generation, branch.directory, edition, config);
+    const run = () => this.#run(endpoint, branch.generation, branch.directory, edition, config);
+    await run();
     try {
+      if (await this.#forgets(endpoint.id)) await run();
       await this.#catalogs.syncAtStart(branch, (database) => this.#ports.sessions.open(config, database));
     } catch (error) {
       await this.#stop(endpoint.id);
       throw error;
     }
     for (const standby of outgrown) await this.#startReplica(standby, edition);
+  }
+
+  /** Stops a server and answers true, where prepared transactions would keep it from changes of the API for ever. */
+  async #forgets(endpointId: string): Promise<boolean> {
+    const running = this.serverOf(endpointId);
+    if (!running || this.#catalogs.isCurrent(running.endpoint.branchId)) return false;
+    const ids = await unreachablePrepared(this.#sessionsOf(running));
+    if (ids.length === 0) return false;
+    await this.#stop(endpointId);
+    await forgetPrepared(running.data, ids);
+    return true;
   }
 
   #limitsOf({ minCu: min, maxCu: max, settings }: StoredEndpoint): Limits {
@@ -280,12 +294,4 @@ export class Fleet {
     if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
     return this.#ports.templates.edition(project.pgVersion);
   }
-}
-
-function servedBy({ endpoint: { branchId }, generation }: Running): ServedData {
-  return { branchId, generation };
-}
-
-function isPrimary({ type }: StoredEndpoint): boolean {
-  return type === "read_write";
 }

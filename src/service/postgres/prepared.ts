@@ -1,3 +1,5 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { type Connected, insideDatabase } from "./inside-database.ts";
 import type { Session } from "./privileged-role.ts";
 
@@ -17,4 +19,26 @@ export async function rollBackPreparedThat(connected: Connected, condition: stri
       rollBackPrepared(inside, condition),
     );
   }
+}
+
+/**
+ * The ids of prepared transactions that no session can end: their database is closed to connections, and they may have
+ * changed the row that says so, which is theirs until they end.
+ */
+export async function unreachablePrepared(connect: Connected["connect"]): Promise<string[]> {
+  using server = await connect("postgres");
+  const rows = await server.query(`SELECT transaction FROM pg_prepared_xacts
+    JOIN pg_database ON datname = database AND NOT datallowconn
+    JOIN pg_locks own ON own.transactionid = transaction AND own.pid IS NULL
+    JOIN pg_locks held USING (virtualtransaction)
+    WHERE held.relation = 'pg_database'::regclass AND held.mode = 'RowExclusiveLock'`);
+  return rows.map(([id]) => id ?? "");
+}
+
+/** Has data whose server was stopped in order forget prepared transactions: Postgres then holds them for broken off. */
+export async function forgetPrepared(data: string, ids: readonly string[]): Promise<void> {
+  const directory = join(data, "pg_twophase");
+  const endings = ids.map((id) => Number(id).toString(16).toUpperCase().padStart(8, "0"));
+  for (const name of await readdir(directory))
+    if (endings.some((ending) => name.endsWith(ending))) await rm(join(directory, name));
 }

@@ -18,6 +18,7 @@ const once: Readonly<Record<string, readonly string[]>> = {
     "computing without interrupts",
     "page of an index",
   ],
+  "reset password": ["prepared in a database that it closed"],
   "rename database": ["tx: GRANT ON DATABASE"],
   "create role": ["tx: CREATE ROLE of a name to come"],
   "delete role": ["tx: lock on the victim's table", "prepared with the victim's table"],

@@ -51,6 +51,15 @@ export const transactions: Readonly<Record<string, Holder>> = {
       run(await tenant.open({ role: "victim" }), "CREATE TEMP TABLE t (x int)", "CREATE TABLE more (x int)"),
   },
   "prepared transaction": prepared("stock", "CREATE TABLE kept (x int)"),
+  "prepared in a database that it closed": {
+    hold: async (tenant) => {
+      const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
+      const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");
+      await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
+      await run(inside, "ALTER DATABASE own CONNECTION LIMIT 5", "PREPARE TRANSACTION 'kept'");
+      await Promise.all([inside.end(), outside.end()]);
+    },
+  },
   "prepared in the doomed database": prepared("doomed", "CREATE TABLE kept (x int)"),
   "prepared with the database": prepared("stock", "COMMENT ON DATABASE doomed IS 'x'"),
   "prepared with the victim's table": prepared("stock", "LOCK TABLE victims.things IN ACCESS EXCLUSIVE MODE"),
