@@ -258,12 +258,12 @@ export class Postgres {
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
   async close(): Promise<void> {
     this.#begun.reject(new Rejection("57P03", "the service is shutting down"));
-    await this.#usage?.close();
+    const recorded = this.#usage?.close();
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();
     // At once: a client may hold up what the keeper waits for.
-    await Promise.all([this.#keeper?.close(), this.#logs?.close(), this.#fleet?.close()]);
+    await Promise.all([recorded, this.#keeper?.close(), this.#logs?.close(), this.#fleet?.close()]);
     await this.#poolers?.idle();
     await this.#runner?.idle();
     await this.#proxy.close();

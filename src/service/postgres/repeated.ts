@@ -33,7 +33,8 @@ export class Repeated {
   }
 
   async #once(): Promise<void> {
-    await this.#work();
+    const work = this.#work();
+    if (work instanceof Promise) await work;
     if (!this.#closed) this.begin();
   }
 }
