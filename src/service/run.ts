@@ -167,7 +167,7 @@ class Beginning {
       service.change((context, at) => this.applySeed(context, at));
       return undefined;
     }
-    if (service.context.store.accounts.all().length > 0) return undefined;
+    if (service.context.store.accounts.oldest(1).length > 0) return undefined;
     const { seed, secret } = firstSeed(service.context);
     this.#seed = seed;
     service.change((context, at) => this.applySeed(context, at));

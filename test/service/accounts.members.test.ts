@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { keys, Shop } from "./support/shop.ts";
 
@@ -102,4 +102,12 @@ it("members who joined at once, or have one role, are listed in the order of the
   const all = ["ana", "bob", "cy", "dan", "fay", "gus", "hal"];
   expect(emails("sort_by=joined_at")).toEqual(all);
   expect(emails("sort_by=role&sort_order=desc")).toEqual([...all.slice(1), "ana"]);
+});
+
+it("a page of members reads the accounts of no others", () => {
+  const { accounts } = shop.core.context.store;
+  const [one, all] = [vi.spyOn(accounts, "get"), vi.spyOn(accounts, "members")];
+  expect(page("limit=1&sort_by=email").members).toHaveLength(1);
+  expect(shop.send(keys.bob, "GET /projects/shop-two/members?limit=1").body["project_members"]).toHaveLength(1);
+  expect([one.mock.calls.length, all.mock.calls.length]).toEqual([0, 0]);
 });

@@ -26,8 +26,9 @@ export function removeMember(context: ServiceContext, organizationId: string, ac
 }
 
 function refuseLastAdmin(context: ServiceContext, organizationId: string, accountId: string): void {
-  const admins = context.store.accounts.members(organizationId).filter(({ role }) => role === "admin");
-  if (admins.length === 1 && admins[0]?.accountId === accountId) {
+  const { accounts } = context.store;
+  const isAdmin = accounts.member(organizationId, accountId)?.role === "admin";
+  if (isAdmin && accounts.countAdministrators(organizationId) === 1) {
     throw refusals.conflict(
       `${accountId} is the last administrator of organization ${organizationId}: make another member one first`,
     );

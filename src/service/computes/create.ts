@@ -1,6 +1,7 @@
 import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
+import { refuseBeyondOwner } from "../domain/limits.ts";
 import type { NewEndpoint } from "../domain/requests.ts";
 import { refuseLong } from "../kept-size.ts";
 import { planOf } from "../projects/owner.ts";
@@ -29,6 +30,7 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
   }
   if (wanted.type === "read_write" && endpoints.primaryOf(branch.id)) throw refusals.secondPrimary();
   if (branch.currentState !== "ready") throw refusals.notReady("branch");
+  refuseTooManyComputes(context, project, 1);
   const endpoint = newEndpoint(context, project, wanted, at);
   if (endpoint.disabled) {
     endpoints.insert({ ...endpoint, currentState: "idle" });
@@ -42,10 +44,12 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
 /** The most computes of a project: its list is not paged, and is made for everybody to wait for. */
 export const mostComputes = 5000;
 
-/** Refuses more computes than a project may have. */
-export function refuseTooManyComputes({ store }: ServiceContext, projectId: string, more: number): void {
-  if (store.endpoints.count(projectId) + more <= mostComputes) return;
-  throw refusals.limitExceeded("computes", `a project has at most ${mostComputes} computes`);
+/** Refuses more computes than a project, or all of its owner's together, may have. */
+export function refuseTooManyComputes(context: ServiceContext, { id, owner }: Project, more: number): void {
+  if (context.store.endpoints.count(id) + more > mostComputes) {
+    throw refusals.limitExceeded("computes", `a project has at most ${mostComputes} computes`);
+  }
+  refuseBeyondOwner(context, owner, "computes", more);
 }
 
 /**
@@ -58,7 +62,6 @@ export function newEndpoint(
   wanted: NewEndpoint,
   at: number,
 ): StoredEndpoint {
-  refuseTooManyComputes(context, project.id, 1);
   const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
   const sizes = usualSizes(usual, wanted);
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? defaultSuspend;

@@ -17,13 +17,18 @@ export function nextDue(context: ServiceContext): number | undefined {
 /** The most events of one turn of the loop: a tenant chooses how many are due at one time. */
 export const mostAtOnce = 100;
 
+/** The time after which such a turn begins no other event, in milliseconds: one may take as long as many. */
+const longestTurnMs = 25;
+
 /**
- * Carries out, in order, what is due at `now`, at most so many events: operations finish and the next ones start,
- * connections close, computes suspend. Nothing else drives timers, so they survive a restart of the process. To be
- * called in a transaction.
+ * Carries out, in order, what is due at `now`, at most so many events, and for no long time if not all: operations
+ * finish and the next ones start, connections close, computes suspend. Nothing else drives timers, so they survive a
+ * restart of the process. To be called in a transaction.
  */
 export function settle(context: ServiceContext, now: number, most: number): void {
-  for (let count = 0; count < most; count += 1) {
+  const { clock } = context;
+  const end = most === Number.POSITIVE_INFINITY ? most : clock.now() + longestTurnMs;
+  for (let count = 0; count < most && (count === 0 || clock.now() < end); count += 1) {
     const event = nextEvent(context);
     if (!event || event.at > now) break;
     event.happen();

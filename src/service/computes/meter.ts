@@ -2,7 +2,7 @@ import { computeUnitSizes } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import type { MeteredEndpoint, StoredEndpoint } from "../store/endpoints.ts";
-import { endpointQuarters, type PartOfPeriod, type Period } from "../store/periods.ts";
+import { endpointDays, endpointQuarters, type PartOfPeriod, type Period, usageHours } from "../store/periods.ts";
 import type { Owner, Project } from "../store/projects.ts";
 
 /** The usage of a project's computes. */
@@ -18,17 +18,45 @@ export interface Usage {
  * before a client connects or leaves, and before it is deleted.
  */
 export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: number): void {
-  const more = unbooked(context, endpoint, at);
+  const more = unbooked(context, endpoint, at, openAt(context, endpoint));
   if (more.activeMs > 0) {
     context.store.projects.addUsage(endpoint.projectId, more);
     context.store.branches.addUsage(endpoint.branchId, more);
-    const { usageHours, quarters, days } = context.store;
-    for (const part of partsOf(context, endpoint, at, hourMs)) usageHours.add(endpoint.projectId, part);
-    for (const part of unbookedQuarters(context, endpoint, at)) quarters.add(endpoint.id, part);
-    for (const part of partsOf(context, endpoint, at, dayMs)) days.add(endpoint.id, part);
+    const { quarters, days } = context.store;
+    addHours(context, endpoint.projectId, [endpoint], at);
+    quarters.add(endpoint.id, ...unbookedQuarters(context, endpoint, at));
+    days.add(endpoint.id, ...partsOf(context, endpoint, at, dayMs, firstKept(endpointDays, dayOf(at))));
   }
   notePeak(context, endpoint, at);
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
+}
+
+/** Records the usage of a branch's active computes until now, for all at once. To be called before they go with it. */
+export function meterBranch(context: ServiceContext, { id, projectId }: Branch, at: number): void {
+  const { projects, branches, endpoints } = context.store;
+  const running = endpoints.meteredOn(projectId, id);
+  const more = unbookedOf(context, running, at);
+  if (more.activeMs === 0) return;
+  projects.addUsage(projectId, more);
+  branches.addUsage(id, more);
+  addHours(context, projectId, running, at);
+  // As for each of them, where the hour has had no record.
+  const peak = endpoints.countMetered(projectId);
+  if (running.some(({ meteredAt = at }) => hourOf(meteredAt) < hourOf(at))) {
+    context.store.usageHours.add(projectId, { index: hourOf(at), peak });
+  }
+}
+
+/** Records computes' unrecorded usage in the hours of their project. */
+function addHours(context: ServiceContext, projectId: string, endpoints: readonly MeteredEndpoint[], at: number): void {
+  const first = firstKept(usageHours, hourOf(at));
+  const parts = sumsOf(context, endpoints, at, hourMs, first);
+  context.store.usageHours.add(projectId, ...parts.filter(({ activeMs }) => activeMs > 0));
+}
+
+/** The first of the periods that are kept in one, by its index. */
+function firstKept({ kept }: { kept: number }, index: number): number {
+  return index - kept + 1;
 }
 
 /**
@@ -66,17 +94,57 @@ export function hourOf(at: number): number {
 
 type Part = Pick<Period, "index" | "activeMs" | "computeMs">;
 
-/** The part of a compute's usage that is not recorded yet, by periods of `unitMs`, none before `since`. */
-function partsOf(context: ServiceContext, endpoint: MeteredEndpoint, at: number, unitMs: number, since = 0): Part[] {
-  const { meteredAt: from } = endpoint;
-  if (from === undefined || at <= from) return [];
-  const { computeMs } = unbooked(context, endpoint, at);
+/** The part of a compute's usage that is not recorded yet, by periods of `unitMs` from the period `first` on. */
+function partsOf(
+  context: ServiceContext,
+  endpoint: MeteredEndpoint,
+  at: number,
+  unitMs: number,
+  first: number,
+): Part[] {
   const parts: Part[] = [];
-  for (let index = Math.max(since, Math.floor(from / unitMs)); index * unitMs < at; index += 1) {
-    const activeMs = Math.min(at, (index + 1) * unitMs) - Math.max(from, index * unitMs);
-    parts.push({ index, activeMs, computeMs: Math.round((computeMs * activeMs) / (at - from)) });
-  }
+  const { computeMs: whole } = unbooked(context, endpoint, at, openAt(context, endpoint));
+  eachPart(endpoint, whole, { at, unitMs, first }, (index, activeMs, computeMs) => {
+    parts.push({ index, activeMs, computeMs });
+  });
   return parts;
+}
+
+/** As `partsOf`, of some computes together: one for each period from the first one to the present. */
+function sumsOf(
+  context: ServiceContext,
+  endpoints: readonly MeteredEndpoint[],
+  at: number,
+  unitMs: number,
+  first: number,
+): Part[] {
+  const count = Math.floor(at / unitMs) - first + 1;
+  const sums = Array.from({ length: count }, (_, after): Part => ({ index: first + after, activeMs: 0, computeMs: 0 }));
+  const openOf = context.backend.directConnections();
+  for (const endpoint of endpoints) {
+    const { computeMs: whole } = unbooked(context, endpoint, at, openOf);
+    eachPart(endpoint, whole, { at, unitMs, first }, (index, activeMs, computeMs) => {
+      const sum = sums[index - first];
+      if (sum === undefined) return;
+      sum.activeMs += activeMs;
+      sum.computeMs += computeMs;
+    });
+  }
+  return sums;
+}
+
+/** Divides the whole of a compute's unrecorded compute time. */
+function eachPart(
+  { meteredAt: from }: MeteredEndpoint,
+  whole: number,
+  { at, unitMs, first }: { at: number; unitMs: number; first: number },
+  use: (index: number, activeMs: number, computeMs: number) => void,
+): void {
+  if (from === undefined || at <= from) return;
+  for (let index = Math.max(first, Math.floor(from / unitMs)); index * unitMs < at; index += 1) {
+    const activeMs = Math.min(at, (index + 1) * unitMs) - Math.max(from, index * unitMs);
+    use(index, activeMs, Math.round((whole * activeMs) / (at - from)));
+  }
 }
 
 /** The length of a quarter of an hour, in milliseconds. */
@@ -88,7 +156,7 @@ function quarterOf(at: number): number {
 
 function unbookedQuarters(context: ServiceContext, endpoint: StoredEndpoint, at: number): PartOfPeriod[] {
   const peak = context.backend.connections(endpoint, false) + context.backend.connections(endpoint, true);
-  const first = quarterOf(at) - endpointQuarters.kept + 1;
+  const first = firstKept(endpointQuarters, quarterOf(at));
   return partsOf(context, endpoint, at, quarterMs, first).map((part) => ({ ...part, peak }));
 }
 
@@ -101,24 +169,28 @@ export function lastDayOf(context: ServiceContext, endpoint: StoredEndpoint, at:
 /** The usage of a project in each of the last hours, the present one last. */
 export function usageByHour(context: ServiceContext, project: Project, hours: number, at: number): Period[] {
   const running = context.store.endpoints.metered(project.id);
-  const parts = running.flatMap((endpoint) => partsOf(context, endpoint, at, hourMs));
+  const parts = sumsOf(context, running, at, hourMs, hourOf(at) - hours + 1);
   const now = { index: hourOf(at), peak: running.length };
   const found = context.store.usageHours.upTo(project.id, now.index, hours, [...parts, now]);
   return found.map((hour) => ({ ...hour, peak: Math.max(hour.peak, Math.ceil(hour.activeMs / hourMs)) }));
 }
 
-/** The compute time since a day that is not recorded yet, in milliseconds, of each running compute of some owners. */
+/** The compute time since a day that is not recorded yet, in milliseconds, of each of some running computes. */
 export function unbookedSince(
   context: ServiceContext,
-  owners: readonly Owner[],
+  running: readonly MeteredEndpoint[],
   day: number,
   at: number,
 ): Record<string, number> {
-  const running = context.store.endpoints.meteredOf(owners);
+  const openOf = context.backend.directConnections();
   return Object.fromEntries(
     running.map((endpoint) => {
-      const parts = partsOf(context, endpoint, at, dayMs, day);
-      return [endpoint.id, parts.reduce((sum, { computeMs }) => sum + computeMs, 0)];
+      let sum = 0;
+      const { computeMs: whole } = unbooked(context, endpoint, at, openOf);
+      eachPart(endpoint, whole, { at, unitMs: dayMs, first: day }, (_, __, computeMs) => {
+        sum += computeMs;
+      });
+      return [endpoint.id, sum];
     }),
   );
 }
@@ -132,10 +204,11 @@ export function computeSecondsSince(
 ): number[] {
   const hours = days.map((day) => day * 24);
   const running = context.store.endpoints.meteredOf(owners);
-  const parts = running.flatMap((endpoint) => partsOf(context, endpoint, at, hourMs, Math.min(...hours)));
-  return hours.map((hour) => {
+  const parts = sumsOf(context, running, at, hourMs, Math.min(...hours));
+  const booked = context.store.projects.computeMsSince(owners, hours);
+  return hours.map((hour, n) => {
     const unbookedMs = parts.reduce((sum, { index, computeMs }) => sum + (index >= hour ? computeMs : 0), 0);
-    return Math.floor((context.store.projects.computeMsSince(owners, hour) + unbookedMs) / 1000);
+    return Math.floor(((booked[n] ?? 0) + unbookedMs) / 1000);
   });
 }
 
@@ -161,26 +234,55 @@ function usage(
   running: readonly MeteredEndpoint[],
   at: number,
 ): Usage {
-  const more = running.map((endpoint) => unbooked(context, endpoint, at));
-  const active = more.reduce((sum, one) => sum + one.activeMs, booked.activeMs);
-  const compute = more.reduce((sum, one) => sum + one.computeMs, booked.computeMs);
-  return { activeSeconds: Math.floor(active / 1000), computeSeconds: Math.floor(compute / 1000) };
+  const more = unbookedOf(context, running, at);
+  const seconds = (ms: number) => Math.floor(ms / 1000);
+  return {
+    activeSeconds: seconds(booked.activeMs + more.activeMs),
+    computeSeconds: seconds(booked.computeMs + more.computeMs),
+  };
+}
+
+/** The unrecorded usage of some computes together, in milliseconds. */
+function unbookedOf(context: ServiceContext, running: readonly MeteredEndpoint[], at: number) {
+  const sum = { activeMs: 0, computeMs: 0 };
+  if (running.length === 0) return sum;
+  const openOf = context.backend.directConnections();
+  for (const endpoint of running) {
+    const { activeMs, computeMs } = unbooked(context, endpoint, at, openOf);
+    sum.activeMs += activeMs;
+    sum.computeMs += computeMs;
+  }
+  return sum;
 }
 
 /** In milliseconds of the service's scaled time. */
-function unbooked(context: ServiceContext, endpoint: MeteredEndpoint, at: number) {
+function unbooked(
+  context: ServiceContext,
+  endpoint: MeteredEndpoint,
+  at: number,
+  openOf: (endpointId: string) => number,
+) {
   const { meteredAt } = endpoint;
   const activeMs = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
-  return { activeMs, computeMs: Math.round(activeMs * sizeInUse(context, endpoint)) };
+  return { activeMs, computeMs: Math.round(activeMs * sizeInUse(context.options.rules, endpoint, openOf)) };
+}
+
+/** The direct connections of one compute. */
+function openAt({ backend }: ServiceContext, endpoint: MeteredEndpoint): () => number {
+  return () => backend.connections(endpoint, false);
 }
 
 /**
  * The size that autoscaling gives a compute, in compute units: the smallest of its range whose connection limit covers
  * the open connections, which are the only load in this model.
  */
-function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: MeteredEndpoint): number {
-  const { minCu, maxCu } = endpoint;
-  return minCu === maxCu ? maxCu : sizeWith(rules, endpoint, backend.connections(endpoint, false));
+function sizeInUse(
+  rules: ServiceContext["options"]["rules"],
+  endpoint: MeteredEndpoint,
+  openOf: (endpointId: string) => number,
+): number {
+  const { id, minCu, maxCu } = endpoint;
+  return minCu === maxCu ? maxCu : sizeWith(rules, endpoint, openOf(id));
 }
 
 /** The size of a compute with so many open connections. */

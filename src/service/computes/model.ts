@@ -51,6 +51,11 @@ export class ModelBackend implements ComputeBackend {
     return this.#context.store.connections.count(id, pooled);
   }
 
+  directConnections(): (endpointId: string) => number {
+    const counts = this.#context.store.connections.directCounts();
+    return (endpointId) => counts.get(endpointId) ?? 0;
+  }
+
   serves({ id }: StoredEndpoint): boolean {
     return this.#context.store.connections.any(id);
   }

@@ -47,7 +47,7 @@ export class Login {
 
   /** The accounts that may be chosen without a key. */
   #choice(call: ServiceCall) {
-    return isOnThisMachine(call) ? this.#context.store.accounts.all().slice(0, maxAccounts) : [];
+    return isOnThisMachine(call) ? this.#context.store.accounts.oldest(maxAccounts) : [];
   }
 
   #whoIs(form: Form, call: ServiceCall, at: number): { accountId: string; keyId: number | undefined } {

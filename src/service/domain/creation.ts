@@ -1,5 +1,5 @@
 import { enqueue, steps } from "../computes/chain.ts";
-import { newEndpoint } from "../computes/create.ts";
+import { newEndpoint, refuseTooManyComputes } from "../computes/create.ts";
 import type { ServiceContext } from "../context.ts";
 import { stored } from "../refusal.ts";
 import type { Branch, NewBranch } from "../store/branches.ts";
@@ -27,6 +27,7 @@ export function insertBranch(
   at: number,
 ): CreatedBranch {
   const { store, backend } = context;
+  if (endpoints.length > 0) refuseTooManyComputes(context, project, endpoints.length);
   const id = `br-${context.ids.name()}`;
   store.branches.insert({
     ...wanted,

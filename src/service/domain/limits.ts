@@ -32,11 +32,29 @@ export function mostBranches(store: Store, { owner }: Pick<Project, "owner">): n
   return allowedBy(planOf(store, owner)).branches;
 }
 
+/** The most branches, and the most computes, of all projects of an owner together: the console searches all of them. */
+const mostWithin = 12_000;
+
+/** Refuses more branches or computes than the projects of an owner may have together. */
+export function refuseBeyondOwner(
+  { store }: ServiceContext,
+  owner: Owner,
+  what: "branches" | "computes",
+  more: number,
+): void {
+  if (store.projects.countWithin(owner, what) + more <= mostWithin) return;
+  const most = `all projects of an owner together have at most ${mostWithin} ${what}`;
+  throw refusals.limitExceeded(what, most, what === "branches" ? { code } : {});
+}
+
 /** Refuses one more branch, or so many, where the project would have more than its owner's plan allows. */
-export function refuseBeyondLimit({ store }: ServiceContext, project: Project, more = 1): void {
+export function refuseBeyondLimit(context: ServiceContext, project: Project, more = 1): void {
+  const { store } = context;
   const limit = mostBranches(store, project);
-  if (store.branches.count(project.id) + more <= limit) return;
-  throw refusals.limitExceeded("branches", `a project of this plan has at most ${limit} branches`, { code });
+  if (store.branches.count(project.id) + more > limit) {
+    throw refusals.limitExceeded("branches", `a project of this plan has at most ${limit} branches`, { code });
+  }
+  if (more > 0) refuseBeyondOwner(context, project.owner, "branches", more);
 }
 
 /** The same of branches without a parent. */

@@ -1,6 +1,6 @@
 import { mostComputes, refuseTooManyComputes } from "../computes/create.ts";
 import { checkPlan } from "../computes/limits.ts";
-import { meter } from "../computes/meter.ts";
+import { meterBranch } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
@@ -26,11 +26,8 @@ export function removeBranch(
 ): void {
   const { branches, endpoints, projects } = context.store;
   const recoverable = context.options.branchRecovery && !hard;
-  for (const endpoint of endpoints.ofBranch(branch.id)) {
-    meter(context, endpoint, at);
-    if (recoverable) endpoints.keepDeleted(endpoint);
-    endpoints.delete(endpoint);
-  }
+  meterBranch(context, branch, at);
+  endpoints.deleteOfBranch(branch, recoverable);
   if (!recoverable) return branches.delete(branch.id);
   branches.hide(branch.id, { at, until: at + recoverableMs, method });
   const project = required("project", projects.get(branch.projectId));
@@ -56,7 +53,7 @@ export function recoverBranch(
   refuseBeyondLimit(context, project);
   if (!parent) refuseRootBeyondLimit(context, project);
   const kept = endpoints.takeDeleted(id);
-  refuseTooManyComputes(context, project.id, kept.length);
+  refuseTooManyComputes(context, project, kept.length);
   const plan = planOf(context.store, project.owner);
   for (const endpoint of kept) checkPlan(context.options.rules, plan, endpoint);
   const { ttl_interval_seconds: _, ...details } = deleted.details;

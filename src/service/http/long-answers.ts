@@ -11,7 +11,7 @@ const waitedFor = 8 * 1024 ** 2;
 
 /** One call to be answered. */
 export interface Answered {
-  /** In whose name long answers are made and held. */
+  /** In whose name it is answered, and a long answer held. */
   caller: string;
   outgoing: ServerResponse;
   /** True if the call changes nothing: a refusal must not stand for what was done. */
@@ -19,12 +19,13 @@ export interface Answered {
 }
 
 /**
- * Makes the long answers of a caller, such as lists of all that it has, each in a turn of the loop of its own: many at
- * once would keep everybody else waiting. Their bytes count in the budget until they are sent.
+ * Answers each caller's calls one by one, each in a turn of the loop of its own: many at once would keep everybody else
+ * waiting, as one call costs up to 100 ms. The bytes of long answers, such as lists of all that a caller has, count in
+ * the budget until they are sent.
  */
 export class LongAnswers {
   readonly #bytes: Shares;
-  /** By caller with a long answer in this turn of the loop: when the last of its calls so far has had its turn. */
+  /** By caller with a call in this turn of the loop: when the last of its calls so far has had its turn. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(bytes: Shares) {
@@ -35,24 +36,13 @@ export class LongAnswers {
     const { caller } = call;
     const before = this.#turns.get(caller);
     const { promise: mine, resolve } = Promise.withResolvers<void>();
-    const end = () => {
+    this.#turns.set(caller, mine);
+    if (before) await before;
+    setImmediate(() => {
       if (this.#turns.get(caller) === mine) this.#turns.delete(caller);
       resolve();
-    };
-    if (before) {
-      this.#turns.set(caller, mine);
-      await before;
-    }
-    let exchange: Exchange | undefined;
-    try {
-      exchange = answer();
-    } finally {
-      if (lengthOf(exchange) < long) end();
-      else {
-        if (before === undefined) this.#turns.set(caller, mine);
-        setImmediate(end);
-      }
-    }
+    });
+    const exchange = answer();
     const whole = await this.#whole(call, exchange);
     return whole instanceof Refusal ? whole : this.#held(call, whole);
   }

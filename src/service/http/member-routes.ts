@@ -5,10 +5,10 @@ import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
 import { required } from "../refusal.ts";
-import { type Member, memberRoles, type Organization } from "../store/accounts.ts";
+import { type Member, type MemberOrder, memberRoles, type NamedMember, type Organization } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { type Incoming, noInput, organizationRoute, param, projectRoute, type Route } from "./route.ts";
-import { Empty, type Mark, markedPageOf, pageAt } from "./shapes.ts";
+import { cursorAt, Empty, type Mark, markedPageOf } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
   id: z.string(),
@@ -31,10 +31,10 @@ const projectMembersRoute: Route = projectRoute(
     answers: { 200: z.looseObject({ project_members: z.array(z.looseObject({ member_id: z.string() })) }) },
   },
   ({ context, project, query }) => {
-    const { accounts } = context.store;
-    const all = project.owner.kind === "organization" ? accounts.members(project.owner.id) : [];
-    const { page, pagination } = pageAt(all, query, ({ joinedAt, accountId }) => [joinedAt, accountId], [1, 1]);
-    return { status: 200, body: { project_members: page.map((one) => projectMemberView(context, one)), pagination } };
+    const { kind, id } = project.owner;
+    if (kind === "account") return { status: 200, body: { project_members: [], pagination: {} } };
+    const { page, pagination } = pageOf(context, id, { ...query, sort_by: "joined_at", sort_order: "asc" });
+    return { status: 200, body: { project_members: page.map(projectMemberView), pagination } };
   },
 );
 
@@ -57,14 +57,9 @@ export const memberRoutes: readonly Route[] = [
     },
     ({ context, organization, query }) => {
       const { sort_by, sort_order } = query;
-      const sign = sort_order === "asc" ? 1 : -1;
-      const all = context.store.accounts.members(organization.id).map((member) => ({
-        member: memberView(context, member),
-        user: { email: context.store.accounts.get(member.accountId)?.email ?? "" },
-      }));
-      const markOf = (one: (typeof all)[number]): Mark => [sortKey(one, sort_by), one.user.email];
-      const { page, pagination } = pageAt(all, query, markOf, [sign, 1]);
-      return { status: 200, body: { members: page, pagination: { ...pagination, sort_by, sort_order } } };
+      const { page, pagination } = pageOf(context, organization.id, query);
+      const members = page.map((one) => ({ member: memberView(one, one.uuid), user: { email: one.email } }));
+      return { status: 200, body: { members, pagination: { ...pagination, sort_by, sort_order } } };
     },
   ),
   organizationRoute(
@@ -77,7 +72,7 @@ export const memberRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: MemberShape },
     },
-    (request) => ({ status: 200, body: memberView(request.context, memberOf(request)) }),
+    (request) => ({ status: 200, body: viewOf(request.context, memberOf(request)) }),
   ),
   organizationRoute(
     { right: "member", personalKey: false },
@@ -106,7 +101,7 @@ export const memberRoutes: readonly Route[] = [
       const { context, organization, body, at } = request;
       const member = memberOf(request);
       putMember(context, organization.id, member.accountId, body.role, at);
-      return { status: 200, body: memberView(context, { ...member, role: body.role }) };
+      return { status: 200, body: viewOf(context, { ...member, role: body.role }) };
     },
   ),
   organizationRoute(
@@ -127,25 +122,35 @@ export const memberRoutes: readonly Route[] = [
   projectMembersRoute,
 ];
 
-function projectMemberView(context: ServiceContext, member: Member) {
-  const { email, name, uuid = "" } = context.store.accounts.get(member.accountId) ?? {};
+/** A page of members, and the cursor of the next one where there is one. */
+function pageOf(
+  { store }: ServiceContext,
+  organizationId: string,
+  query: { sort_by: MemberOrder; sort_order: "asc" | "desc"; cursor?: Mark | undefined; limit: number },
+) {
+  const { sort_by: by, sort_order, cursor: after, limit } = query;
+  const wanted = { by, descending: sort_order === "desc", after, limit: limit + 1 };
+  const found = store.accounts.memberPage(organizationId, wanted);
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  return { page, pagination: last === undefined ? {} : { next: cursorAt([sortKey(last, by), last.email]) } };
+}
+
+function projectMemberView(member: NamedMember) {
   const permission = permissionOf(member.role);
   return {
     member_id: idOf(member),
-    user_id: uuid,
-    email,
-    name,
+    user_id: member.uuid,
+    email: member.email,
+    name: member.name,
     org_role: member.role,
     ...(permission && { org_default_project_permission: permission, effective_project_permission: permission }),
     grant_source: permission === undefined ? "unassigned" : "org_role_default",
   };
 }
 
-function sortKey(
-  { member, user }: { member: { role: string; joined_at: string }; user: { email: string } },
-  by: "email" | "role" | "joined_at",
-): string {
-  return by === "email" ? user.email : member[by];
+function sortKey({ email, role, joinedAt }: NamedMember, by: MemberOrder): string | number {
+  return { email, role, joined_at: joinedAt }[by];
 }
 
 function memberOf(request: Pick<Incoming, "context" | "params"> & { organization: Organization }): Member {
@@ -156,10 +161,14 @@ function memberOf(request: Pick<Incoming, "context" | "params"> & { organization
   );
 }
 
-function memberView(context: ServiceContext, member: Member) {
+function viewOf(context: ServiceContext, member: Member) {
+  return memberView(member, context.store.accounts.get(member.accountId)?.uuid ?? "");
+}
+
+function memberView(member: Member, uuid: string) {
   return {
     id: idOf(member),
-    user_id: context.store.accounts.get(member.accountId)?.uuid ?? "",
+    user_id: uuid,
     org_id: member.organizationId,
     role: member.role,
     joined_at: timestamp(member.joinedAt),

@@ -146,13 +146,24 @@ export function markedPageOf(most: number) {
   return { cursor: MarkCursor.optional(), limit: wholeNumber(1, most, most) };
 }
 
-/** The order of `localeCompare`, in a tenth of its time. */
-const inWords = new Intl.Collator();
+/** The cursor of the page after a row, from its mark. */
+export function cursorAt(mark: Mark): string {
+  return Buffer.from(JSON.stringify(mark)).toString("base64url");
+}
+
+/**
+ * The place of a text among others in a person's eyes: letters without their accents and cases. Made once for each: a
+ * comparison by the rules of a language takes as long as the text's client likes.
+ */
+function keyOf(part: string | number): string | number {
+  if (typeof part === "number") return part;
+  return part.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
+}
 
 function compareParts(one: string | number, other: string | number): number {
-  return typeof one === "number" && typeof other === "number"
-    ? one - other
-    : inWords.compare(String(one), String(other));
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  const [first, second] = [String(one), String(other)];
+  return first < second ? -1 : Number(first > second);
 }
 
 /**
@@ -166,12 +177,14 @@ export function pageAt<Row>(
   markOf: (row: Row) => Mark,
   order: readonly [key: 1 | -1, own: 1 | -1],
 ) {
-  const compare = (one: Mark, other: Mark) =>
-    order[0] * compareParts(one[0], other[0]) || order[1] * compareParts(one[1], other[1]);
-  const marked = all.map((row) => ({ row, mark: markOf(row) }));
-  const rest = cursor === undefined ? marked : marked.filter(({ mark }) => compare(mark, cursor) > 0);
-  const page = rest.toSorted((one, other) => compare(one.mark, other.mark)).slice(0, limit);
+  const placed = (mark: Mark) => ({ mark, key: keyOf(mark[0]) });
+  type Placed = ReturnType<typeof placed>;
+  const compare = (one: Placed, other: Placed) =>
+    order[0] * compareParts(one.key, other.key) || order[1] * compareParts(one.mark[1], other.mark[1]);
+  const marked = all.map((row) => ({ row, ...placed(markOf(row)) }));
+  const after = cursor && placed(cursor);
+  const rest = after === undefined ? marked : marked.filter((one) => compare(one, after) > 0);
+  const page = rest.toSorted(compare).slice(0, limit);
   const last = page.length < rest.length ? page.at(-1) : undefined;
-  const next = last && Buffer.from(JSON.stringify(last.mark)).toString("base64url");
-  return { page: page.map(({ row }) => row), pagination: next === undefined ? {} : { next } };
+  return { page: page.map(({ row }) => row), pagination: last === undefined ? {} : { next: cursorAt(last.mark) } };
 }

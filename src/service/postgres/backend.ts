@@ -70,6 +70,10 @@ export class PostgresBackend implements ComputeBackend {
     return this.#sessions.count(id, pooled);
   }
 
+  directConnections(): (endpointId: string) => number {
+    return (endpointId) => this.#sessions.count(endpointId, false);
+  }
+
   serves({ id }: StoredEndpoint): boolean {
     return this.#sessions.any(id);
   }

@@ -89,12 +89,14 @@ export class OperationRunner {
 
   #follow(): void {
     if (this.#closed) return;
-    for (const operation of this.#service.context.store.operations.openEnded()) {
-      if (this.#running.has(operation.seq)) continue;
-      this.#running.add(operation.seq);
+    const { operations, branchData } = this.#service.context.store;
+    for (const seq of operations.openEndedSeqs()) {
+      const operation = this.#running.has(seq) ? undefined : operations.openEndedOne(seq);
+      if (!operation) continue;
+      this.#running.add(seq);
       this.#begin(this.#run(operation));
     }
-    for (const branchId of this.#service.context.store.branchData.missing()) {
+    for (const branchId of branchData.missing()) {
       if (this.#preparing.has(branchId)) continue;
       this.#preparing.add(branchId);
       this.#begin(this.#prepare(branchId));
@@ -112,7 +114,7 @@ export class OperationRunner {
     }
     // The next process repeats what this one has not noted.
     await this.#change((context, at) => {
-      const current = context.store.operations.openEnded().find(({ seq }) => seq === operation.seq);
+      const current = context.store.operations.openEndedOne(operation.seq);
       if (!current) return;
       if (failure === undefined && current.error === undefined) finish(context, current, at);
       else this.#fail(context, current, current.error ?? failure ?? "", at);

@@ -1,4 +1,4 @@
-import { newEndpoint } from "../computes/create.ts";
+import { newEndpoint, refuseTooManyComputes } from "../computes/create.ts";
 import type { ServiceContext } from "../context.ts";
 import { seedBranch } from "../domain/projects.ts";
 import { uuidOf } from "../ids.ts";
@@ -110,6 +110,7 @@ function plantProject(context: ServiceContext, seed: SeedProject, at: number): v
   const project = projects.get(id);
   if (!project || parentId === undefined) return;
   const endpoints = seed.endpoints ?? [{ branchID: parentId, type: "read_write" as const }];
+  placed(`project ${id}`, () => refuseTooManyComputes(context, project, endpoints.length));
   for (const endpoint of endpoints) plantEndpoint(context, project, endpoint, at);
 }
 

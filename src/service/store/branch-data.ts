@@ -59,8 +59,8 @@ export class BranchDataRows {
 
   /** The branches that are ready and have none, parents first. */
   missing(): string[] {
-    const none = "id NOT IN (SELECT branch_id FROM branch_data)";
-    const rows = this.#db.all(`SELECT id FROM branches WHERE current_state = 'ready' AND ${none} ORDER BY seq`);
+    const ready = "WHERE current_state = 'ready' AND lacks_data = 1";
+    const rows = this.#db.all(`SELECT id FROM branches INDEXED BY branches_without_data ${ready} ORDER BY seq`);
     return rows.map((row) => text(row, "id"));
   }
 

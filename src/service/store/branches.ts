@@ -112,7 +112,8 @@ export class Branches {
 
   /** All of a project that were deleted and can be recovered, oldest first. */
   listDeleted(projectId: string): DeletedBranch[] {
-    return this.#deleted.all("WHERE project_id = ? AND deleted_at IS NOT NULL ORDER BY seq", projectId);
+    const deleted = "INDEXED BY branches_deleted WHERE project_id = ? AND deleted_at IS NOT NULL";
+    return this.#deleted.all(`${deleted} ORDER BY seq`, projectId);
   }
 
   /** Deletes a branch so that it can be recovered. */
@@ -168,7 +169,7 @@ export class Branches {
   /** As `list`, the deleted ones that can be recovered among them, by what lists are searched and sorted by. */
   index(projectId: string, { withDeleted }: { withDeleted: boolean }): BranchEntry[] {
     const which = withDeleted ? "" : `AND ${present}`;
-    return this.#entries.all(`WHERE project_id = ? ${which} ORDER BY seq`, projectId);
+    return this.#entries.all(`INDEXED BY branches_listed WHERE project_id = ? ${which} ORDER BY seq`, projectId);
   }
 
   /** All branches of a project, oldest first. */
@@ -192,9 +193,13 @@ export class Branches {
       ends: "expires_at IS NOT NULL",
       busy: "current_state <> 'ready'",
     };
-    const where = `WHERE project_id = ?1 AND ${present} AND ${orderOf(states, wanted.state)} AND (?2 = ''
-      OR instr(lower(name), lower(?2)) > 0 OR instr(id, lower(?2)) > 0
+    // Without a search, nothing is read of the rows that are counted.
+    const isSought =
+      wanted.search === ""
+        ? "?2 = ''"
+        : `(instr(lower(name), lower(?2)) > 0 OR instr(id, lower(?2)) > 0
       OR instr(lower(coalesce(json_extract(details, ${notePath("object")}), '')), lower(?2)) > 0)`;
+    const where = `WHERE project_id = ?1 AND ${present} AND ${orderOf(states, wanted.state)} AND ${isSought}`;
     return this.#all.paged(where, orderOf(branchOrders, wanted.sort), [projectId, wanted.search], page);
   }
 
@@ -238,7 +243,7 @@ export class Branches {
 
   /** The branches of some owners' projects that expire until a time, the next one first. */
   expiring(owners: readonly Owner[], until: number, limit: number): Branch[] {
-    const sql = `SELECT b.* FROM branches b INDEXED BY branches_by_expiry JOIN projects p ON p.id = b.project_id
+    const sql = `SELECT b.* FROM projects p CROSS JOIN branches b INDEXED BY branches_ending ON b.project_id = p.id
       WHERE b.expires_at <= ?3 AND b.${present} AND ${ofOwners("p")} ORDER BY b.expires_at, b.seq LIMIT ?4`;
     return this.#all.select(sql, ...ownerLists(owners), until, limit);
   }

@@ -11,8 +11,11 @@ export interface ComputeFilter extends RowsWanted {
   branchId?: string;
   /** Parts of a signature: a name that begins with `fleet` or contains `key` is found too. */
   signature: { fleet: string; key: string };
-  /** The first day whose usage counts, and the usage since then that is not recorded, in milliseconds by id. */
-  usage: { since: number; unbooked: Readonly<Record<string, number>> };
+  /**
+   * The first day whose usage counts, and the usage since then that is not recorded, in milliseconds by id: of some
+   * computes, or of all.
+   */
+  usage: { since: number; unbooked: (ids?: readonly string[]) => Readonly<Record<string, number>> };
 }
 
 /** A compute that was found, and where it is. */
@@ -36,12 +39,14 @@ export class ComputeSearch {
     { owners, branchId, search, signature, state, sort, usage }: ComputeFilter,
     wanted: PageWanted,
   ): PageFound<FoundCompute> {
-    const columns = ["e.id", "lower(coalesce(e.name, ''))", "lower(b.name)", "b.id"];
     // The name of an operator's compute ends with the uid of its object, without hyphens where it has a fleet.
     const sought = search.toLowerCase();
     const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(sought) ? sought.replaceAll("-", "") : sought;
     const matches = [
-      ...columns.map((column) => `instr(${column}, ?3) > 0`),
+      "instr(e.id, ?3) > 0",
+      "instr(b.id, ?3) > 0",
+      // Once for both names: it costs more than all else.
+      "instr(lower(coalesce(e.name, '') || char(10) || b.name), ?3) > 0",
       "instr(coalesce(e.name, ''), ?4) > 0",
       "instr(coalesce(e.name, ''), ?5) = 1",
       "instr(coalesce(e.name, ''), ?6) > 0",
@@ -49,29 +54,55 @@ export class ComputeSearch {
       `?7 AND json_extract(b.details, ${notePath("object")}) = ?8`,
       `?7 AND json_extract(b.details, ${notePath("uid")}) = ?8`,
     ];
-    const from = `FROM endpoints e JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id
-         WHERE ${ofOwners("p")} AND (?9 IS NULL OR e.branch_id = ?9) AND ${orderOf(states, state)} AND (${matches.join(" OR ")})`;
+    // Tables are read where the list needs them: it shows few of thousands of rows.
+    const computes =
+      branchId === undefined
+        ? "projects p CROSS JOIN endpoints e INDEXED BY endpoints_by_project ON e.project_id = p.id AND ?9 IS NULL"
+        : "endpoints e INDEXED BY endpoints_by_branch CROSS JOIN projects p ON p.id = e.project_id AND e.branch_id = ?9";
+    const branches = search === "" && sort !== "branch" ? "" : "JOIN branches b ON b.id = e.branch_id";
+    const isSought = search === "" ? "true OR coalesce(?3, ?4, ?5, ?6, ?7, ?8)" : matches.join(" OR ");
+    const from = `FROM ${computes} ${branches} WHERE ${ofOwners("p")} AND ${orderOf(states, state)} AND (${isSought})`;
     const isNote = search.includes("/") || uid !== sought;
     const values = [...ownerLists(owners), sought, uid, signature.fleet, signature.key, isNote, search, branchId];
-    const row = this.#db.one(`SELECT count(*) AS count ${from}`, ...values);
-    const total = row ? number(row, "count") : 0;
-    const { page, offset } = pageAmong(total, wanted);
+    const order = orderOf(orders, sort);
     // Kept as a table of its own, which is read once and found by its key.
     const running = "WITH running AS MATERIALIZED (SELECT key AS id, value AS ms FROM json_each(?13))";
-    const used = `coalesce((SELECT sum(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?12), 0)
-        + coalesce((SELECT r.ms FROM running r WHERE r.id = e.id), 0) AS used_ms`;
+    const byUse = order === orders.used;
+    // All at once: counted first, each row would be compared twice.
+    const found = byUse
+      ? this.#db.all(
+          `${running} SELECT e.id, ${used} + ${unbooked} AS used_ms ${from} ORDER BY ${order}`,
+          ...values,
+          undefined,
+          undefined,
+          usage.since,
+          JSON.stringify(usage.unbooked()),
+        )
+      : this.#db.all(`SELECT e.id ${from} ORDER BY ${order}`, ...values);
+    const { page, offset } = pageAmong(found.length, wanted);
+    const ids = found.slice(offset, offset + wanted.size).map((one) => text(one, "id"));
+    return { rows: this.#named(ids, usage), total: found.length, page };
+  }
+
+  /** Some computes, in their order. */
+  #named(ids: readonly string[], { since, unbooked: unbookedOf }: ComputeFilter["usage"]): FoundCompute[] {
     const rows = this.#db.all(
-      `${running} SELECT e.id, p.name AS project_name, b.name AS branch_name, ${used}
-         ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?10 OFFSET ?11`,
-      ...values,
-      wanted.size,
-      offset,
-      usage.since,
-      JSON.stringify(usage.unbooked),
+      `WITH running AS MATERIALIZED (SELECT key AS id, value AS ms FROM json_each(?13))
+         SELECT e.id, p.name AS project_name, b.name AS branch_name, ${used} + ${unbooked} AS used_ms
+         FROM json_each(?1) wanted CROSS JOIN endpoints e ON e.id = wanted.value
+         JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id ORDER BY wanted.key`,
+      JSON.stringify(ids),
+      ...Array<undefined>(10),
+      since,
+      JSON.stringify(unbookedOf(ids)),
     );
-    return { rows: rows.map(foundOf), total, page };
+    return rows.map(foundOf);
   }
 }
+
+/** The usage of a compute since a day, as it is recorded, and what is not recorded yet. */
+const used = "coalesce((SELECT sum(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?12), 0)";
+const unbooked = "coalesce((SELECT r.ms FROM running r WHERE r.id = e.id), 0)";
 
 const states: Record<string, string> = {
   "": "true",

@@ -11,9 +11,11 @@ export interface Connection {
 }
 
 export class Connections {
+  readonly #db: Database;
   readonly #table: Table<Connection>;
 
   constructor(db: Database) {
+    this.#db = db;
     this.#table = new Table(db, "connections", { id: number, endpointId: text, pooled: flag, closesAt: number });
   }
 
@@ -23,6 +25,12 @@ export class Connections {
 
   count(endpointId: string, pooled: boolean): number {
     return this.#table.count("WHERE endpoint_id = ? AND pooled = ?", endpointId, pooled);
+  }
+
+  /** The number of direct connections of each compute that has some. */
+  directCounts(): Map<string, number> {
+    const sql = "SELECT endpoint_id, count(*) AS n FROM connections WHERE pooled = 0 GROUP BY endpoint_id";
+    return new Map(this.#db.all(sql).map((row) => [text(row, "endpoint_id"), number(row, "n")]));
   }
 
   any(endpointId: string): boolean {

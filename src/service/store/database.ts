@@ -34,6 +34,8 @@ export class Database {
       opened = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite = opened;
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
+      // In KiB: what a large account asks for again and again stays in memory.
+      this.#sqlite.exec("PRAGMA cache_size = -65536;");
       // SQLite's own knows the letters of ASCII alone.
       this.#sqlite.function("lower", { deterministic: true }, lowered);
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");

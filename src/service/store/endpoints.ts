@@ -135,9 +135,23 @@ export class Endpoints {
 
   /** The computes of some owners' projects whose usage is being metered. */
   meteredOf(owners: readonly Owner[]): MeteredEndpoint[] {
-    const sql = `SELECT e.* FROM endpoints e INDEXED BY endpoints_metered JOIN projects p ON p.id = e.project_id
+    const sql = `SELECT e.id, e.project_id, e.branch_id, e.min_cu, e.max_cu, e.metered_at FROM projects p CROSS JOIN endpoints e INDEXED BY endpoints_metered ON e.project_id = p.id
       WHERE e.metered_at IS NOT NULL AND ${ofOwners("p")}`;
     return this.#metered.select(sql, ...ownerLists(owners));
+  }
+
+  /** The metered ones of some computes. */
+  meteredAmong(ids: readonly string[]): MeteredEndpoint[] {
+    const among = "WHERE id IN (SELECT value FROM json_each(?)) AND metered_at IS NOT NULL";
+    return this.#metered.all(among, JSON.stringify(ids));
+  }
+
+  /** The number of computes on a branch, of those that are active, and of primaries. */
+  countsOf(branchId: string): { all: number; active: number; primaries: number } {
+    const sql = `SELECT count(*) AS n, coalesce(sum(current_state = 'active'), 0) AS active,
+      coalesce(sum(type = 'read_write'), 0) AS primaries FROM endpoints WHERE branch_id = ?`;
+    const row = this.#db.one(sql, branchId) ?? {};
+    return { all: number(row, "n"), active: number(row, "active"), primaries: number(row, "primaries") };
   }
 
   count(projectId: string): number {
@@ -190,9 +204,11 @@ export class Endpoints {
     return this.#operatorChanges.one("WHERE endpoint_id = ?", id)?.changedAt;
   }
 
-  /** Keeps a copy of an endpoint that goes with its branch. */
-  keepDeleted({ id }: StoredEndpoint): void {
-    this.#db.run("INSERT INTO deleted_endpoints SELECT * FROM endpoints WHERE id = ?", id);
+  /** Deletes all endpoints of a branch; `recoverable`: with a copy of each, for the branch may come back. */
+  deleteOfBranch({ id, projectId }: { id: string; projectId: string }, recoverable: boolean): void {
+    if (recoverable) this.#db.run("INSERT INTO deleted_endpoints SELECT * FROM endpoints WHERE branch_id = ?", id);
+    this.#table.delete("WHERE branch_id = ?", id);
+    this.#onChange(projectId);
   }
 
   /** The number of endpoints of a project that are kept with its deleted branches. */

@@ -138,12 +138,11 @@ export class Keys {
   }
 
   #revoke(which: string, value: number | string, at: number): void {
-    const valid = this.#hashed.all(`WHERE ${which} AND revoked_at IS NULL`, value);
-    for (const { id, planted } of valid) {
-      this.#laterUses.delete(id);
-      if (planted) this.#db.run("UPDATE api_keys SET revoked_at = ? WHERE id = ?", at, id);
-      else this.#hashed.delete("WHERE id = ?", id);
-    }
+    const valid = `WHERE ${which} AND revoked_at IS NULL`;
+    for (const row of this.#db.all(`SELECT id FROM api_keys ${valid}`, value))
+      this.#laterUses.delete(number(row, "id"));
+    this.#hashed.delete(`${valid} AND planted = 0`, value);
+    this.#db.run(`UPDATE api_keys SET revoked_at = ? ${valid}`, at, value);
   }
 
   /**

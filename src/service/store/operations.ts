@@ -115,7 +115,17 @@ export class Operations {
 
   /** Operations that run until their end is reported, oldest first. */
   openEnded(): StoredOperation[] {
-    return this.#table.all("WHERE status = 'running' AND due IS NULL ORDER BY seq");
+    return this.#table.all(`${openEnded} ORDER BY seq`);
+  }
+
+  /** The numbers of these alone, oldest first. */
+  openEndedSeqs(): number[] {
+    return this.#db.all(`SELECT seq FROM operations ${openEnded} ORDER BY seq`).map((row) => number(row, "seq"));
+  }
+
+  /** One of these. */
+  openEndedOne(seq: number): StoredOperation | undefined {
+    return this.#table.one(`${openEnded} AND seq = ?`, seq);
   }
 
   /**
@@ -175,8 +185,11 @@ export class Operations {
 
   /** The operations of some owners' projects that failed after a time, newest first. */
   failed(owners: readonly Owner[], since: number, limit: number): StoredOperation[] {
-    const sql = `SELECT o.* FROM operations o INDEXED BY operations_failed JOIN projects p ON p.id = o.project_id
-      WHERE o.status = 'failed' AND o.updated_at > ?3 AND ${ofOwners("p")} ORDER BY o.updated_at DESC, o.seq DESC LIMIT ?4`;
+    const newest = "ORDER BY updated_at DESC, seq DESC LIMIT ?4";
+    const ofProject = `SELECT seq FROM operations INDEXED BY operations_failed_in
+      WHERE project_id = p.id AND status = 'failed' AND updated_at > ?3 ${newest}`;
+    const sql = `SELECT o.* FROM projects p CROSS JOIN operations o ON o.seq IN (${ofProject})
+      WHERE ${ofOwners("p")} ${newest.replaceAll(/(updated_at|seq) /g, "o.$1 ")}`;
     return this.#table.select(sql, ...ownerLists(owners), since, limit);
   }
 
@@ -185,5 +198,6 @@ export class Operations {
   }
 }
 
+const openEnded = "WHERE status = 'running' AND due IS NULL";
 const unfinished = "status IN ('running', 'scheduling')";
 const unfinishedOf = `INDEXED BY operations_unfinished WHERE project_id = ? AND ${unfinished}`;

@@ -89,10 +89,13 @@ export class Periods {
     });
   }
 
-  add(ownerId: string, part: PartOfPeriod): void {
+  /** Adds parts, the newest period last. */
+  add(ownerId: string, ...parts: readonly PartOfPeriod[]): void {
     const { owner, unit, kept } = this.#kind;
-    this.#table.upsert({ owner: ownerId, ...noUsage, ...part }, merged);
-    this.#table.delete(`WHERE ${owner} = ? AND ${unit} <= ?`, ownerId, part.index - kept);
+    const last = parts.at(-1);
+    if (last === undefined) return;
+    for (const part of parts) this.#table.upsert({ owner: ownerId, ...noUsage, ...part }, merged);
+    this.#table.delete(`WHERE ${owner} = ? AND ${unit} <= ?`, ownerId, last.index - kept);
   }
 
   /** The periods of an owner from one on, oldest first; those without usage are left out. */

@@ -108,8 +108,19 @@ export class Projects {
     return this.#table.length("details", `WHERE ${ofOwners("projects")}`, ...ownerLists([owner]));
   }
 
-  count(owner: Owner): number {
-    return this.#table.count(`WHERE ${ofOwners("projects")}`, ...ownerLists([owner]));
+  count({ kind, id }: Owner): number {
+    return this.#table.count(`WHERE owner_${kind}_id = ?`, id);
+  }
+
+  /** The number of branches, or of computes, of all projects of an owner. */
+  countWithin(owner: Owner, what: "branches" | "computes"): number {
+    const of = {
+      branches: "branches b INDEXED BY branches_listed ON b.project_id = p.id AND b.deleted_at IS NULL",
+      computes: "endpoints e INDEXED BY endpoints_by_project ON e.project_id = p.id",
+    };
+    const sql = `SELECT count(*) AS count FROM projects p CROSS JOIN ${of[what]} WHERE ${ofOwners("p")}`;
+    const row = this.#db.one(sql, ...ownerLists([owner]));
+    return row ? number(row, "count") : 0;
   }
 
   /** The major versions of Postgres that projects have. */
@@ -125,12 +136,13 @@ export class Projects {
     this.#table.increase(usage, "WHERE id = ?", id);
   }
 
-  /** The compute time of some owners' projects from an hour on, counted from the epoch, as in `Period`. */
-  computeMsSince(owners: readonly Owner[], hour: number): number {
-    const sql = `SELECT coalesce(sum(u.compute_ms), 0) AS sum FROM usage_hours u JOIN projects p ON p.id = u.project_id
-      WHERE u.hour >= ?3 AND ${ofOwners("p")}`;
-    const row = this.#db.one(sql, ...ownerLists(owners), hour);
-    return row ? number(row, "sum") : 0;
+  /** The compute time of some owners' projects from each of some hours on, counted from the epoch, as in `Period`. */
+  computeMsSince(owners: readonly Owner[], hours: readonly number[]): number[] {
+    const sums = hours.map((_, n) => `coalesce(sum(u.compute_ms) FILTER (WHERE u.hour >= ?${n + 3}), 0) AS sum${n}`);
+    const sql = `SELECT ${sums.join(", ")} FROM projects p CROSS JOIN usage_hours u ON u.project_id = p.id
+      WHERE u.hour >= min(${hours.map((_, n) => `?${n + 3}`).join(", ")}) AND ${ofOwners("p")}`;
+    const row = this.#db.one(sql, ...ownerLists(owners), ...hours) ?? {};
+    return hours.map((_, n) => number(row, `sum${n}`));
   }
 
   setOwner(id: string, owner: Owner, at: number): void {

@@ -270,6 +270,25 @@ export const steps: readonly string[] = [
   UPDATE branch_sources SET schema_only = 1 WHERE branch_id NOT IN (SELECT branch_id FROM branch_data)
     AND branch_id IN (SELECT id FROM branches WHERE json_extract(details, '$.init_source') <> 'parent-data');
   `,
+  `
+  CREATE INDEX api_keys_by_project ON api_keys (project_id) WHERE project_id IS NOT NULL AND revoked_at IS NULL;
+  -- All that lists are searched and sorted by: the rows are long.
+  CREATE INDEX branches_listed ON branches (project_id, name, deleted_at, seq, created_at, updated_at);
+  CREATE INDEX branches_ending ON branches (project_id, expires_at) WHERE expires_at IS NOT NULL AND deleted_at IS NULL;
+  CREATE INDEX operations_by_endpoint ON operations (endpoint_id, seq);
+  CREATE INDEX operations_by_branch ON operations (branch_id, seq);
+  DROP INDEX endpoints_metered;
+  CREATE INDEX endpoints_metered ON endpoints (project_id, branch_id) WHERE metered_at IS NOT NULL;
+  DROP INDEX operations_failed;
+  CREATE INDEX operations_failed_in ON operations (project_id, updated_at, seq) WHERE status = 'failed';
+  CREATE INDEX branches_by_parent ON branches (parent_id) WHERE parent_id IS NOT NULL;
+  -- Looked for after every change where servers run.
+  ALTER TABLE branches ADD COLUMN lacks_data INTEGER NOT NULL DEFAULT 1;
+  UPDATE branches SET lacks_data = 0 WHERE id IN (SELECT branch_id FROM branch_data);
+  CREATE TRIGGER branch_has_data AFTER INSERT ON branch_data
+    BEGIN UPDATE branches SET lacks_data = 0 WHERE id = new.branch_id; END;
+  CREATE INDEX branches_without_data ON branches (seq) WHERE current_state = 'ready' AND lacks_data = 1;
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

@@ -103,5 +103,5 @@ it("a seed with more than 5,000 computes in a project is refused with the limit"
   const seed = { projects: [{ id: "wide", owner: "acc-ana", branches: [{ id: "br-wide" }], endpoints }] };
   const plant = () => new Shop().applySeed(seed);
   expect(plant).toThrow(BadSeed);
-  expect(plant).toThrow("a compute of project wide on branch br-wide: computes limit exceeded");
+  expect(plant).toThrow("project wide: computes limit exceeded");
 });

@@ -32,6 +32,21 @@ it("a turn of the loop carries out a part of what is due at one time, and those 
   expect(endedAt).toEqual(Array.from({ length: 2 * mostAtOnce + 1 }, () => true));
 });
 
+it("a turn of the loop begins nothing more that is due once it has taken long", () => {
+  const shop = shopWith(20);
+  const { store, clock } = shop.core.context;
+  const before = store.branches.count(project);
+  shop.time.pass(61_000);
+  const now = clock.now.bind(clock);
+  let looks = 0;
+  // Each event takes ten milliseconds.
+  vi.spyOn(clock, "now").mockImplementation(() => now() + 10 * (looks += 1));
+  shop.core.settle(now(), mostAtOnce);
+  expect(before - store.branches.count(project)).toBe(3);
+  shop.core.settle(now(), mostAtOnce);
+  expect(before - store.branches.count(project)).toBe(6);
+});
+
 it("the earliest of several computes, connections or branches that come due comes first, whichever was made first", () => {
   const shop = new Shop();
   const made = (suspend_timeout_seconds: number) =>

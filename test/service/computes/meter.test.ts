@@ -102,6 +102,18 @@ it("the usage counts computes that ran through an hour in which nothing was chan
   ]);
 });
 
+it("a compute that has run for a year is recorded in no more hours than are kept", () => {
+  const id = running();
+  const before = shop.core.context.store.projects.get(project)?.activeMs ?? 0;
+  shop.time.pass(365 * 24 * hour);
+  const added = vi.spyOn(shop.core.context.store.usageHours, "add");
+  expect(hours(2).map(([minutes]) => minutes)).toEqual([60, expect.any(Number)]);
+  suspend(id);
+  expect(Math.max(...added.mock.calls.map(([, ...parts]) => parts.length))).toBe(7 * 24);
+  const after = shop.core.context.store.projects.get(project)?.activeMs ?? 0;
+  expect(Math.round((after - before) / hour)).toBe(365 * 24);
+});
+
 it("the usage is kept for a week, across restarts, and goes with the project", () => {
   const id = running();
   shop.time.pass(hour);

@@ -93,3 +93,58 @@ it("a call that would restart more than 500 running computes is refused, and sus
   shop.finishOperations();
   expect(restore().status).toBe(200);
 });
+
+/** A shop whose organization has 11,990 branches or computes more, in the project `shop-two`. */
+function shopWithMore(what: "branches" | "endpoints", like: string): Shop {
+  const shop = new Shop({ rateLimits: undefined });
+  const { database } = shop;
+  const columns = database.all(`SELECT name FROM pragma_table_info('${what}')`).map(({ name }) => String(name));
+  const own: Readonly<Record<string, string>> = {
+    id: "'more-' || n",
+    seq: "1000 + n",
+    project_id: "'shop-two'",
+    is_default: "0",
+    type: "'read_only'",
+    ...(what === "endpoints" && { branch_id: "'br-two'" }),
+  };
+  const values = columns.map((name) => own[name] ?? name).join(", ");
+  const numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 11990)";
+  database.run(`${numbers} INSERT INTO ${what} SELECT ${values} FROM n, ${what} WHERE id = ?`, like);
+  return shop;
+}
+
+describe("an owner whose projects have 12,000 branches or computes together", () => {
+  it("gets no more computes in any of them, alone, with a branch or with a project, and none by a transfer", () => {
+    const shop = shopWithMore("endpoints", primary);
+    const endpoint = { branch_id: preview, type: "read_only" };
+    const make = (count: number) => {
+      const endpoints = Array.from({ length: count }, () => ({ type: "read_only" }));
+      const { status } = shop.ana(`POST ${branches}`, { branch: { parent_id: main }, endpoints });
+      shop.time.pass(30_000);
+      return status;
+    };
+    const before = shop.core.context.store.projects.countWithin({ kind: "organization", id: "org-shop" }, "computes");
+    expect([make(12_000 - before), make(1), make(0)]).toEqual([201, 422, 201]);
+    expect(shop.ana(`POST /projects/${project}/endpoints`, { endpoint }).body["message"]).toBe(
+      "computes limit exceeded: all projects of an owner together have at most 12000 computes, so delete one first",
+    );
+    expect(shop.ana("POST /projects", { project: { org_id: "org-shop" } }).status).toBe(422);
+    const moved = { destination_org_id: "org-shop", project_ids: ["ana-own"] };
+    expect(shop.ana("POST /users/me/projects/transfer", moved)).toMatchObject({
+      status: 406,
+      body: { message: expect.stringMatching(/^the projects cannot go to org-shop: computes limit exceeded/) },
+    });
+    expect(shop.core.context.store.projects.get("ana-own")?.owner).toEqual({ kind: "account", id: "acc-ana" });
+  });
+
+  it("gets no more branches in any of them", () => {
+    const shop = shopWithMore("branches", preview);
+    const statuses = Array.from({ length: 8 }, () => {
+      const { status } = shop.ana(`POST ${branches}`, { branch: { parent_id: main } });
+      shop.finishOperations();
+      return status;
+    });
+    const count = shop.core.context.store.projects.countWithin({ kind: "organization", id: "org-shop" }, "branches");
+    expect([count, statuses[0], statuses.at(-1)]).toEqual([12_000, 201, 422]);
+  });
+});

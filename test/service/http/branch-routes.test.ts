@@ -78,6 +78,12 @@ it("pages of branches follow each other in the order asked for, each branch once
   }
 });
 
+it("branches whose names differ in accents and cases alone are listed by their age: none are compared for long", () => {
+  add("\u00c4", "A\u0300\u0301", "A", "a");
+  const names = list("?sort_by=name&sort_order=asc").branches.map(({ name }) => name);
+  expect(names.slice(0, 4)).toEqual(["\u00c4", "A\u0300\u0301", "A", "a"]);
+});
+
 describe("a list of branches that change while a client is paging", () => {
   const listed = ["a", "b", "c", "d", "e", "f", "g", "h"];
   const pages = (query: string, between: (page: string[]) => void) => {

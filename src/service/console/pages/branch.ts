@@ -32,7 +32,7 @@ import { sizeForm } from "./size-form.ts";
 export function branchPage(visit: Visit): Page {
   const { context } = visit;
   const { project, branch } = placeOf(visit);
-  const computes = context.store.endpoints.ofBranch(branch.id);
+  const computes = context.store.endpoints.countsOf(branch.id);
   const free = planOf(context.store, project.owner) === "free";
   const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
   const part = partOf(visit);
@@ -44,8 +44,8 @@ export function branchPage(visit: Visit): Page {
 <p class="about" id="about" data-live>${copyable("id", branch.id, "branch id")}${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))} · <a href="${rolesPath(project.id, branch.id)}">Roles and databases</a>${context.queries && html` · <a href="${branchPath(project.id, branch.id)}/query">Query</a>`}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
-${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts })}
-<div id="computes" data-live>${computes.length === 0 ? noCompute : found.total === 0 ? noComputes(part) : computeTable(visit, found.rows, free)}</div>
+${computes.all > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts })}
+<div id="computes" data-live>${computes.all === 0 ? noCompute : found.total === 0 ? noComputes(part) : computeTable(visit, found.rows, free)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
@@ -57,10 +57,9 @@ Changes take effect at once. A new size restarts a running compute: its connecti
 
 const sorts = [["", "primary first"], ...computeSorts] as const;
 
-function createForm({ token }: Visit, branch: Branch, computes: readonly StoredEndpoint[], free: boolean): Html {
-  const primary = computes.some(({ type }) => type === "read_write");
+function createForm({ token }: Visit, branch: Branch, { primaries }: { primaries: number }, free: boolean): Html {
   const content = html`
-<label>Type <select name="type">${!primary && option("read_write", "Primary")}
+<label>Type <select name="type">${primaries === 0 && option("read_write", "Primary")}
 ${option("read_only", "Read Replica")}</select></label>
 <label>Size <select name="size">${sizeOptions(1, free)}</select> vCPU</label> <button>Create compute</button>`;
   const action = `${branchPath(branch.projectId, branch.id)}/computes`;

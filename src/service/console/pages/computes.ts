@@ -39,7 +39,13 @@ export function findComputes(
     ...part,
     owners,
     signature: signaturePartsOf(part.search),
-    usage: { since, unbooked: unbookedSince(context, owners, since, at) },
+    usage: {
+      since,
+      unbooked: (ids?: readonly string[]) => {
+        const { endpoints } = context.store;
+        return unbookedSince(context, ids ? endpoints.meteredAmong(ids) : endpoints.meteredOf(owners), since, at);
+      },
+    },
   };
   const page = { page: part.page, size };
   if (branchId === undefined) return context.store.computeSearch.find(filter, page);

@@ -1,4 +1,4 @@
-import { usageOf, usageOfBranch } from "../../computes/meter.ts";
+import { type Usage, usageOf, usageOfBranches } from "../../computes/meter.ts";
 import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { Project } from "../../store/projects.ts";
@@ -29,7 +29,7 @@ export function projectPage(visit: Visit): Page {
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${operationsPath(project.id)}">Operations</a></p>
 ${listControls(visit, { search: "Name, id or object", states, sorts })}
-<div id="branches" data-live>${found.total === 0 ? nothingFound(part) : branchTable(visit, found)}</div>
+<div id="branches" data-live>${found.total === 0 ? nothingFound(part) : branchTable(visit, project.id, found)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["branch", "branches"])}</div>
 <section id="usage" data-live><h2>Last 24 hours</h2>${usageCharts(visit, project)}
 <p class="hint">By the hour, in UTC. Of active computes the most at one time.</p></section>
@@ -57,9 +57,10 @@ function nothingFound({ search }: Part): Html {
   return html`<p>No branch ${search === "" ? "is in this state" : html`has <q>${search}</q> in its name, its id or its object`}.</p>`;
 }
 
-function branchTable(visit: Visit, { rows, total }: PageFound<Branch>): Html {
+function branchTable(visit: Visit, projectId: string, { rows, total }: PageFound<Branch>): Html {
   const columns = ["Branch", "Id", "Computes", "Used", "Ends", "Kept by"];
-  const body = rows.map((branch) => row(visit, branch));
+  const usage = usageOfBranches(visit.context, projectId, visit.at);
+  const body = rows.map((branch) => row(visit, branch, usage(branch)));
   return table(counted(total, "branch", "branches"), columns, body, "cards dense");
 }
 
@@ -73,14 +74,13 @@ function createForm({ context, token, form }: Visit, { id }: Project): Html {
   return lineForm(token, `${projectPath(id)}/branches`, "New branch", content);
 }
 
-function row({ context, at }: Visit, branch: Branch): Html {
-  const computes = context.store.endpoints.ofBranch(branch.id);
+function row({ context, at }: Visit, branch: Branch, used: Usage): Html {
+  const { all, active } = context.store.endpoints.countsOf(branch.id);
   const { id, name, projectId, isDefault, isProtected } = branch;
-  const active = computes.filter(({ currentState }) => currentState === "active").length;
   return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
 ${isProtected && badge("protected")}</th><td class="minor"><code>${id}</code></td>
-<td>${counted(computes.length, "compute")}${active > 0 && html`, <strong>${active} active</strong>`}</td>
-<td class="minor">${usedInWords(usageOfBranch(context, branch, at).computeSeconds * 1000)}</td>
+<td>${counted(all, "compute")}${active > 0 && html`, <strong>${active} active</strong>`}</td>
+<td class="minor">${usedInWords(used.computeSeconds * 1000)}</td>
 <td>${branch.expiresAt !== undefined && endIn(branch.expiresAt, at)}</td><td>${keeperOfBranch(branch)}</td></tr>
 `;
 }

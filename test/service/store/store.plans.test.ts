@@ -1,0 +1,80 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { keys, primary, project, Shop } from "../support/shop.ts";
+
+/** The statements that a new shop's store runs meanwhile, each once. */
+function statementsOf(act: (shop: Shop) => void): { shop: Shop; statements: string[] } {
+  const shop = new Shop({ branchRecovery: true, rateLimits: undefined });
+  const prepared = vi.spyOn(DatabaseSync.prototype, "prepare");
+  onTestFinished(() => prepared.mockRestore());
+  act(shop);
+  const statements = [...new Set(prepared.mock.calls.map(([sql]) => sql))];
+  prepared.mockRestore();
+  return { shop, statements };
+}
+
+/** Steps that read a table or an index from its beginning; lists of ids in a statement are none. */
+function scansIn({ shop, statements }: ReturnType<typeof statementsOf>): string[] {
+  return statements.flatMap((sql) => {
+    const steps = shop.database.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
+    const scans = steps.filter((step) => /^SCAN (?!json_each|wanted|running|CONSTANT)/.test(step));
+    return scans.map((step) => `${step}: ${sql}`);
+  });
+}
+
+it("what is asked in the name of one owner is found by an index, whatever others have", () => {
+  const owners = [
+    { kind: "account", id: "acc-ana" },
+    { kind: "organization", id: "org-shop" },
+  ] as const;
+  const found = statementsOf(({ core }) => {
+    const { store } = core.context;
+    const page = { page: 1, size: 10 };
+    const usage = { since: 0, unbooked: () => ({}) };
+    const signature = { fleet: "f", key: "k" };
+    for (const sort of ["", "used", "branch", "size"]) {
+      for (const search of ["", "a/b"]) {
+        store.computeSearch.find({ owners, search, state: "", sort, signature, usage }, page);
+        store.projects.find(owners, { search, state: "active", sort }, page);
+        store.branches.find(project, { search, state: "active", sort }, page);
+        store.operations.find(project, { search, state: "", sort }, page);
+      }
+    }
+    store.branches.expiring(owners, 1, 10);
+    store.operations.failed(owners, 0, 10);
+    store.endpoints.meteredOf(owners);
+    store.projects.computeMsSince(owners, [1, 2]);
+    store.projects.list({ owners, limit: 10 });
+    for (const what of ["branches", "computes"] as const) store.projects.countWithin(owners[0], what);
+    for (const by of ["email", "role", "joined_at"] as const) {
+      store.accounts.memberPage("org-shop", { by, descending: true, after: ["a", "b"], limit: 1 });
+    }
+    store.operations.ofEndpoint(project, primary, 1);
+    store.operations.ofBranch(project, "br-none", 1);
+    for (const branch of store.branches.list(project)) store.branches.hasChildren(branch);
+    store.branches.isTaken(project, "none");
+    store.branches.index(project, { withDeleted: true });
+  });
+  expect(found.statements.length).toBeGreaterThan(30);
+  expect(scansIn(found)).toEqual([]);
+});
+
+it("a project that goes ends its keys without a look at those of others", () => {
+  const found = statementsOf(({ core }) => core.change(({ store }, at) => store.keys.revokeScopedTo(project, at)));
+  expect(scansIn(found)).toEqual([]);
+  expect(found.shop.send(keys.scoped, `GET /projects/${project}`).status).toBe(401);
+});
+
+it("a branch without data is found among those that have none, and is none once it has some", () => {
+  const { database, core } = new Shop();
+  const { branchData, branches } = core.context.store;
+  const ready = branchData.missing();
+  const plan =
+    "SELECT id FROM branches INDEXED BY branches_without_data WHERE current_state = 'ready' AND lacks_data = 1";
+  expect(database.all(`EXPLAIN QUERY PLAN ${plan} ORDER BY seq`)).toHaveLength(1);
+  const sizes = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 1 };
+  const [first = "", ...others] = ready;
+  branchData.put({ branchId: first, generation: "one", catalog: "{}", ...sizes });
+  branchData.put({ branchId: first, generation: "two", catalog: "{}", ...sizes });
+  expect([branches.exists(first), branchData.missing()]).toEqual([true, others]);
+});
