@@ -48,8 +48,11 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   }
   for (const role of plan.wanted.roles) {
     const exists = existing.roles.has(role.name);
-    if (exists && !outdated) continue;
+    const before = plan.applied.roles.find(({ name }) => name === role.name);
+    const isBrought = before !== undefined && before.passwordSource !== notBrought;
+    if (exists && isBrought && !outdated) continue;
     await attempts.make(async () => {
+      if (exists && !isBrought) await takeFromClients(client, role.name);
       await putRights(client, role.name, version, exists);
       if (!exists) await putPassword(client, role, exists, plan);
     });
@@ -128,6 +131,21 @@ async function namesIn(
     roles: await names(`SELECT rolname FROM pg_roles WHERE rolname IN (${[...known].map(literal).join(", ")})`),
     databases: await names("SELECT datname FROM pg_database"),
   };
+}
+
+/** Takes a role that a client has made before the API did out of clients' hands; the API's stay as they are. */
+async function takeFromClients(client: Session, name: string): Promise<void> {
+  const role = identifier(name);
+  const members = (of: string) =>
+    `FROM pg_auth_members WHERE ${of} = (SELECT oid FROM pg_roles WHERE rolname =${literal(name)})`;
+  const own = await client.query(`SELECT 1 ${members("member")} AND pg_get_userbyid(roleid) = '${privilegedRole}'`);
+  if (own.length > 0) return;
+  await changeRole(client, `ALTER ROLE ${role} CONNECTION LIMIT -1 VALID UNTIL 'infinity'`);
+  await client.query(`ALTER ROLE ${role} RESET ALL`);
+  const revoked = await client.query(`SELECT format('REVOKE %I FROM %I GRANTED BY %I CASCADE',
+    pg_get_userbyid(roleid), pg_get_userbyid(member), pg_get_userbyid(grantor)) ${members("roleid")}`);
+  for (const [statement] of revoked) await client.query(statement ?? "");
+  await endAll(client, `usename =${literal(name)}`);
 }
 
 /** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */

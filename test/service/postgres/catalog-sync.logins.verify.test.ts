@@ -110,10 +110,20 @@ describe("a database whose name is no UTF-8, which a client keeps from being ren
     await inLatin.query("BEGIN");
     await inLatin.query("DO $$ BEGIN EXECUTE 'ALTER ROLE ' || quote_ident(chr(228)) || ' CREATEDB'; END $$");
     const [deleted] = await rig.change("DELETE", `${roles}/reader`);
-    expect(deleted).toMatchObject({ status: "failed" });
+    expect(deleted).toMatchObject({ status: "finished" });
     await expect(rig.query(before, "SELECT 1")).rejects.toThrow(refused);
     await inLatin.end().catch(() => {});
   });
+});
+
+it("a role that a client has made before the API does is the API's alone from then on, with the rights of its roles", async () => {
+  const maker = await rig.newRole("maker");
+  const early = "CREATE ROLE early LOGIN PASSWORD 'known' CONNECTION LIMIT 0 VALID UNTIL '2000-01-01'";
+  await rig.query(maker, early, "GRANT early TO maker", "ALTER ROLE early SET statement_timeout = 1");
+  const isMember = "SELECT pg_has_role('neon_superuser', 'member') AS is";
+  expect(await rig.query(await rig.newRole("early"), isMember)).toEqual([{ is: true }]);
+  await expect(rig.query(maker, "ALTER ROLE early PASSWORD 'again'")).rejects.toThrow(/permission denied/);
+  await expect(rig.query(maker, "SET ROLE early")).rejects.toThrow(/permission denied/);
 });
 
 describe("a branch without a primary", () => {

@@ -150,13 +150,22 @@ describe("a catalogue that changes", () => {
   const disconnect = (name: string) => endOf(`datname =${literal(name)}`);
   const reset = ['ALTER ROLE "app" NOLOGIN', ...endOf("usename = E'app'"), 'ALTER ROLE "app" LOGIN PASSWORD VERIFIER'];
 
+  const taken = [
+    expect.stringMatching(/^SELECT 1 FROM pg_auth_members WHERE member = .* = 'neon_superuser'$/),
+    `ALTER ROLE "app" CONNECTION LIMIT -1 VALID UNTIL 'infinity'`,
+    'ALTER ROLE "app" RESET ALL',
+    ...endOf("usename = E'app'"),
+    'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+    'GRANT neon_superuser TO "app"',
+  ];
+
   it.each([
     ["as it is", app, app, []],
     ["has another password", app, { ...app, passwordSource: "second" }, reset],
     ["may log in no more", app, { ...app, login: false }, ['ALTER ROLE "app" NOLOGIN']],
     ["may log in now", { ...app, login: false }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
     ["may still not log in", group, group, []],
-    ["was another's name before", { ...app, name: "b" }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
+    ["was made by a client", { ...app, name: "b" }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER', ...taken]],
   ])("a role that is in the server and %s gets what differs", async (_, before, after, expected) => {
     const server = { roles: [after.name], databases: ours };
     expect(await brought({ roles: [before] }, { roles: [after] }, server)).toEqual(expected);
