@@ -152,7 +152,8 @@ it("a command that a client which replicates may not give is answered with the r
   await expect.poll(left).toBe(1);
 });
 
-it("the end of a statement is asked for of no server that is gone, and the proxy goes on", async () => {
+/** A proxy whose clients send packets over a WebSocket, where the password comes in clear, and what comes back. */
+async function withClient() {
   const errors: unknown[] = [];
   const made = Date.UTC(2026, 0, 1);
   const proxy = new Proxy({
@@ -161,7 +162,6 @@ it("the end of a statement is asked for of no server that is gone, and the proxy
     admit: () => Promise.resolve(admission()),
     onError: (error) => errors.push(error),
   });
-  /** Sends packets over a WebSocket, where the password comes in clear; answers what comes back. */
   const send = (...packets: Buffer[]) => {
     const [client, end] = duplexPair();
     const chunks: Buffer[] = [];
@@ -177,6 +177,35 @@ it("the end of a statement is asked for of no server that is gone, and the proxy
     .said()
     .subarray(first.said().indexOf("K") + 5)
     .subarray(0, 8);
+  return { proxy, send, first, shown, errors };
+}
+
+it("a hundred requests to end a query that come at once are two: one is passed on, and one more after it", async () => {
+  const { proxy, send, first, shown, errors } = await withClient();
+  const asked: Socket[] = [];
+  server.close();
+  // Like Postgres, it closes a connection when it has done what it was asked for.
+  server = createServer({ allowHalfOpen: true }, (connection) => asked.push(connection.resume()));
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  const clients = Array.from({ length: 100 }, () => send(cancelPacket(shown)));
+  await expect.poll(() => asked.length).toBe(1);
+  await Promise.all(clients.slice(2).map(({ ended }) => ended));
+  expect(asked).toHaveLength(1);
+  asked[0]?.end();
+  await expect.poll(() => asked.length).toBe(2);
+  asked[1]?.end();
+  await Promise.all(clients.map(({ ended }) => ended));
+  const last = send(cancelPacket(shown));
+  await expect.poll(() => asked.length).toBe(3);
+  asked[2]?.end();
+  await last.ended;
+  expect([errors, asked.length]).toEqual([[], 3]);
+  first.client.destroy();
+  await proxy.close().catch(() => {});
+});
+
+it("the end of a statement is asked for of no server that is gone, and the proxy goes on", async () => {
+  const { proxy, send, first, shown, errors } = await withClient();
   server.close();
   await send(cancelPacket(shown)).ended;
   expect([errors, left()]).toEqual([[], 0]);

@@ -7,6 +7,8 @@ import { mostConnections } from "../../http/most-connections.ts";
 import { networkOf, Shares } from "../../http/shares.ts";
 import { closeWith, listenOn, takeIn } from "../../http/take-in.ts";
 import { sha256 } from "../scram.ts";
+import { Turns } from "../turns.ts";
+import { Uses } from "../uses.ts";
 import type { Admission } from "./admission.ts";
 import type { Certificate } from "./certificate.ts";
 import { endClient } from "./end-client.ts";
@@ -51,6 +53,8 @@ export class Proxy {
   readonly #server: Server;
   readonly #clients = new Set<Duplex>();
   readonly #keys: CancelKeys = new Map();
+  /** Requests to end a query, by the key that they name. */
+  readonly #cancels = { asked: new Uses(), turns: new Turns() };
 
   constructor(ports: ProxyPorts) {
     this.#ports = ports;
@@ -160,17 +164,27 @@ export class Proxy {
     return limited(this.#ports.clock, patienceMs, () => client.destroy(), step);
   }
 
+  /**
+   * Passes a request to end a query on. Each is a connection to the server, also when its client has left: of one key
+   * one is under way and one waits, which stands for all that come meanwhile.
+   */
   async #cancel(key: Buffer): Promise<void> {
-    const meant = this.#keys.get(key.toString("hex"));
-    if (!meant) return;
-    await new Promise<void>((resolve) => {
-      const server = createConnection(meant.socket);
-      server.on("error", () => {});
-      server.once("close", () => resolve());
-      server.end(cancelPacket(meant.key));
-      server.resume();
-    });
+    const name = key.toString("hex");
+    const { asked, turns } = this.#cancels;
+    const meant = this.#keys.get(name);
+    if (!meant || asked.count(name) > 1) return;
+    await asked.during(name, () => turns.take(name, () => passCancel(meant)));
   }
+}
+
+function passCancel({ socket, key }: { socket: string; key: Buffer }): Promise<void> {
+  return new Promise((resolve) => {
+    const server = createConnection(socket);
+    server.on("error", () => {});
+    server.once("close", () => resolve());
+    server.end(cancelPacket(key));
+    server.resume();
+  });
 }
 
 /** The way on which a client comes. */
