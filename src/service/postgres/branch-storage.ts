@@ -209,6 +209,7 @@ export class BranchStorage {
       await before.archive(data.directory);
       const place = recovered?.place ?? (log && placeOf(log.last));
       await history.inherit(before, { at: recovered?.baseAt ?? Number.POSITIVE_INFINITY, place });
+      if (log) await history.takeCopied(making);
     }
     return { data, present: recovered?.present };
   }

@@ -55,6 +55,15 @@ describe("a branch of a parent", () => {
     expect(await fakes.names(join("history", generation, "wal"))).toContain(segment);
   });
 
+  it("a branch's history has the log with which its parent's running server was copied", async () => {
+    await start();
+    fakes.write("early");
+    const segment = fakes.serverOf().data.segmentName;
+    const { id } = await fakes.branch({});
+    const generation = fakes.directoryOf(id).split("/").at(-1) ?? "";
+    expect(await fakes.names(join("history", generation, "wal"))).toContain(segment);
+  });
+
   it("a branch takes the rows of a parent that was suspended without a start of its server", async () => {
     await twoRows();
     await suspend();

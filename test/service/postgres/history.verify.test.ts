@@ -49,6 +49,24 @@ describe("a branch", () => {
     expect((await branchAt({ parent_id: child, parent_timestamp: then.time })).items).toEqual(["early"]);
   });
 
+  it("a branch has the past of a parent that was itself copied from a running one, back to between the two copies", async () => {
+    const made = async (parent_id: string) => {
+      const { body } = await rig.call("POST", branches, { branch: { parent_id }, endpoints: [{ type: "read_write" }] });
+      await rig.settled();
+      const { branch, endpoints } = CreatedBranch.parse(body);
+      return { id: branch.id, uri: await rig.uri({ endpoint: endpoints[0]?.id ?? "" }) };
+    };
+    const first = await made(main);
+    await rig.query(first.uri, "INSERT INTO item VALUES ('middle')");
+    await sleep(50);
+    const parent_timestamp = new Date().toISOString();
+    await sleep(50);
+    await rig.query(first.uri, "DELETE FROM item");
+    const second = await made(first.id);
+    await rig.query(second.uri, "SELECT 1");
+    expect((await branchAt({ parent_id: second.id, parent_timestamp })).items).toEqual(["early", "late", "middle"]);
+  });
+
   it("a branch of an idle parent begins in its past too, and a branch of that one in both", async () => {
     await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
     const past = await branchAt({ parent_timestamp: then.time });

@@ -117,6 +117,16 @@ export class BranchHistory {
     await sync(this.#wal);
   }
 
+  /**
+   * Takes the segments that the copy of a running server came with: they are complete, but its own server, which begins
+   * after them, never says so.
+   */
+  async takeCopied(data: string): Promise<void> {
+    const log = join(data, "pg_wal");
+    for (const name of (await readdir(log)).filter(isSegment)) await this.#take(join(log, name), name);
+    await sync(this.#wal);
+  }
+
   /** Number of segments that came after the newest base. */
   async segmentsSinceBase(): Promise<number> {
     const newest = (await this.bases()).at(-1);
