@@ -26,6 +26,7 @@ beforeEach(() => {
   server = running;
   // The clients of the gate are those of the computes.
   shop.core.context.backend.connections = ({ id }, pooled) => sessions.count(id, pooled);
+  shop.core.context.backend.directConnections = () => (id) => sessions.count(id, false);
   gate = newGate();
 });
 
