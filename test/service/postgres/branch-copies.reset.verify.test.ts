@@ -121,6 +121,8 @@ describe("a branch whose parent has never run", () => {
   });
 
   it("a branch begins at a time of a parent that has never run, and is restored to one, with its roles and databases", async () => {
+    // The parent has data, and so a history, when another branch has a copy of it.
+    await made();
     const time = new Date().toISOString();
     await sleep(50);
     const { branch, endpoint } = await made({ parent_timestamp: time });
