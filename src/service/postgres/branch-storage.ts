@@ -24,6 +24,7 @@ import { inherited } from "./inherited-catalog.ts";
 import type { Act, Serve } from "./own-server.ts";
 import type { Session } from "./privileged-role.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
+import { forgetSubscriptions } from "./subscriptions.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
 import type { Uses } from "./uses.ts";
@@ -211,6 +212,7 @@ export class BranchStorage {
       await history.inherit(before, { at: recovered?.baseAt ?? Number.POSITIVE_INFINITY, place });
       if (log) await history.takeCopied(making);
     }
+    await forgetSubscriptions(making, () => this.#ports.serve(making, edition));
     return { data, present: recovered?.present };
   }
 

@@ -8,6 +8,7 @@ import { type Connected, insideDatabase } from "./inside-database.ts";
 import { rollBackPrepared } from "./prepared.ts";
 import { privilegedRole, type Session } from "./privileged-role.ts";
 import { identifier, literal } from "./quoting.ts";
+import { dropSubscriptions } from "./subscriptions.ts";
 
 interface Catalogs {
   applied: BranchCatalog;
@@ -116,14 +117,5 @@ async function dropDatabase(connected: Connected, name: string): Promise<void> {
 
 async function endWhatKeeps(inside: Session): Promise<void> {
   await rollBackPrepared(inside);
-  const subscriptions = await inside.query(`SELECT oid, subname FROM pg_subscription
-    WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`);
-  for (const [oid, name] of subscriptions) {
-    const subscription = identifier(name ?? "");
-    await inside.query(`ALTER SUBSCRIPTION ${subscription} DISABLE`);
-    await inside.query(`ALTER SUBSCRIPTION ${subscription} SET (slot_name = NONE)`);
-    // For a table that is still copied, the drop would connect to the server that the client has named.
-    await inside.query(`DELETE FROM pg_subscription_rel WHERE srsubid = ${Number(oid)}`);
-    await inside.query(`DROP SUBSCRIPTION ${subscription}`);
-  }
+  await dropSubscriptions(inside);
 }

@@ -280,7 +280,8 @@ export class Fleet {
   }
 
   async #serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
-    const config = { ...ownConfig(this.#ports, data, edition.major), ...more };
+    const own = ownConfig(this.#ports, data, edition.major);
+    const config = { ...own, ...more, settings: { ...own.settings, ...more.settings } };
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
     const server = await this.#launch(place, config);
     return {

@@ -34,7 +34,8 @@ export function ownConfig({ sockets }: ConfigPorts, data: string, major: number)
     temporaryDiskKiB: undefined,
     port: sockets.number(`data ${data}`),
     sockets: sockets.directory,
-    settings: {},
+    // A subscription would take here what its publisher has for the branch.
+    settings: { max_logical_replication_workers: "0" },
     // Data with logical slots starts only so.
     logical: true,
     primary: undefined,
