@@ -33,3 +33,15 @@ export async function insideDatabase(
       await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false CONNECTION LIMIT ${Number(limit ?? -1)}`);
   }
 }
+
+/** Acts inside each database of which a condition holds. A service that was killed may have left `template0` open. */
+export async function insideDatabases(
+  connected: Connected,
+  condition: string,
+  act: (inside: Session) => Promise<unknown>,
+): Promise<void> {
+  const shown = `SELECT datname, datname = 'template0' OR NOT datallowconn, datconnlimit FROM pg_database WHERE ${condition}`;
+  for (const [name, closed, limit] of await connected.client.query(shown)) {
+    await insideDatabase(connected, { name: name ?? "", closed, limit }, act);
+  }
+}

@@ -1,4 +1,4 @@
-import { type Connected, insideDatabase } from "./inside-database.ts";
+import { type Connected, insideDatabases } from "./inside-database.ts";
 
 /**
  * Keeps clients from naming a file as the output plugin of a replication slot: a server would load any file of the
@@ -6,17 +6,9 @@ import { type Connected, insideDatabase } from "./inside-database.ts";
  * as a domain of names without a path; the proxy looks after the command for it (`proxy/replication-commands.ts`).
  */
 export async function guardOutputPlugins(connected: Connected): Promise<void> {
-  for (const [name, closed, limit] of await connected.client.query(databases)) {
-    await insideDatabase(connected, { name: name ?? "", closed, limit }, (inside) => inside.query(guardFunctions));
-  }
+  // Also in the templates, as new databases are copies of them; -2 marks what is left of one that was dropped.
+  await insideDatabases(connected, "datconnlimit <> -2", (inside) => inside.query(guardFunctions));
 }
-
-/**
- * Also the templates, as new databases are copies of them; -2 marks what is left of a database that was dropped. A
- * service that was killed may have left `template0` open.
- */
-const databases = `SELECT datname, datname = 'template0' OR NOT datallowconn, datconnlimit FROM pg_database
-  WHERE datconnlimit <> -2`;
 
 /** Postgres checks a domain wherever it calls a function of one. */
 const guardFunctions = `DO $$

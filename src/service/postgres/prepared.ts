@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Connected, insideDatabase } from "./inside-database.ts";
+import { type Connected, insideDatabases } from "./inside-database.ts";
 import type { Session } from "./privileged-role.ts";
 
 /** Rolls back the prepared transactions of a session's database, or those of which a condition holds. */
@@ -12,13 +12,8 @@ export async function rollBackPrepared(inside: Session, condition = "true"): Pro
 
 /** Rolls back the prepared transactions of all databases of which a condition holds. */
 export async function rollBackPreparedThat(connected: Connected, condition: string): Promise<void> {
-  const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_database
-    WHERE datname IN (SELECT database FROM pg_prepared_xacts WHERE ${condition})`;
-  for (const [name, closed, limit] of await connected.client.query(databases)) {
-    await insideDatabase(connected, { name: name ?? "", closed, limit }, (inside) =>
-      rollBackPrepared(inside, condition),
-    );
-  }
+  const theirs = `datname IN (SELECT database FROM pg_prepared_xacts WHERE ${condition})`;
+  await insideDatabases(connected, theirs, (inside) => rollBackPrepared(inside, condition));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { insideDatabase } from "./inside-database.ts";
+import { insideDatabases } from "./inside-database.ts";
 import type { OwnServer } from "./own-server.ts";
 import type { Session } from "./privileged-role.ts";
 import { identifier } from "./quoting.ts";
@@ -38,12 +38,12 @@ export async function forgetSubscriptions(data: string, serve: () => Promise<Own
     using client = await server.connect("postgres");
     await makeNamesReadable(client);
     const connected = { client, connect: (database: string) => server.connect(database) };
-    for (const [name, closed, limit] of await client.query(databases))
-      await insideDatabase(connected, { name: name ?? "", closed, limit }, dropSubscriptions);
+    await insideDatabases(
+      connected,
+      "datconnlimit <> -2 AND oid IN (SELECT subdbid FROM pg_subscription)",
+      dropSubscriptions,
+    );
   } finally {
     await server.stop();
   }
 }
-
-const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_database
-  WHERE oid IN (SELECT subdbid FROM pg_subscription) AND datconnlimit <> -2`;
