@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 
 const workers = Math.min(2, availableParallelism());
-const seedsInAll = 1000;
+const seedsInAll = 500;
 
 /** The seeds that `npm test` plays: what these find of a mistake, a planted bug shows. */
 export const first = { from: 1, seeds: 60, workers };
