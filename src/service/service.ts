@@ -22,11 +22,11 @@ import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
 import { apiRoutes, unservedRoutes } from "./http/routes.ts";
-import { networkOf } from "./http/shares.ts";
 import type { TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals, StoreFull, unlessFull } from "./refusal.ts";
+import { networkOf } from "./sharing/shares.ts";
 import type { Store } from "./store/store.ts";
 import { mostWaits, Unanswered } from "./unanswered.ts";
 

@@ -3,7 +3,7 @@ import { consoleRoutes } from "../../src/service/console/routes.ts";
 import { controlRoutes } from "../../src/service/http/control-routes.ts";
 import { localRoutes } from "../../src/service/http/local-routes.ts";
 import { apiRoutes, unservedRoutes } from "../../src/service/http/routes.ts";
-import { Shares } from "../../src/service/http/shares.ts";
+import { Shares } from "../../src/service/sharing/shares.ts";
 import { Visitor } from "./console/visitor.ts";
 import { bodies, oddHeaders, texts } from "./fuzz/bytes.ts";
 import { cpuOf, cpuSince, limit, parseZeros } from "./fuzz/work.ts";

@@ -1,10 +1,10 @@
 import type { ServiceContext } from "../context.ts";
-import { isSameOwner } from "../projects/owner.ts";
 import { Refusal, refusals, unlessFull } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
+import { isSameOwner } from "./owner.ts";
 
 /** The account or organization of a request, by its key. */
 export interface Caller {

@@ -1,7 +1,7 @@
+import { planOf } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
 import type { ChangedEndpoint } from "../domain/requests.ts";
 import { refuseLong } from "../kept-size.ts";
-import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import { sets, withRequested } from "../store/compute-attributes.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";

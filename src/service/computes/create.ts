@@ -1,10 +1,10 @@
 import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
+import { planOf } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseBeyondOwner } from "../domain/limits.ts";
 import type { NewEndpoint } from "../domain/requests.ts";
 import { refuseLong } from "../kept-size.ts";
-import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import { initialAttributes, withRequested } from "../store/compute-attributes.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";

@@ -1,11 +1,11 @@
 import type { ServiceContext } from "../context.ts";
-import { refuseProtected } from "../domain/protection.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { interrupt, type Step, steps } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { refuseWhileBusy, refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
+import { refuseProtected } from "./protection.ts";
 
 /** Starts an idle compute; one that runs is left alone. */
 export function startEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {

@@ -1,6 +1,6 @@
 import type { Changes } from "../changes.ts";
 import type { EventStream } from "../http/exchange.ts";
-import { Shares } from "../http/shares.ts";
+import { Shares } from "../sharing/shares.ts";
 
 /** The path on which an open page follows the service's changes. */
 export const changesPath = "/app/changes";

@@ -1,4 +1,5 @@
 import { refuseWhileBusy, refuseWhileLocked } from "../computes/lock.ts";
+import { refuseProtected } from "../computes/protection.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
 import { refusals, required, stored } from "../refusal.ts";
@@ -9,7 +10,6 @@ import { refuseExpiringParent, refuseExpiry, ttlSeconds } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
 import { refuseBeyondLimit, refuseLargeCatalog, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./limits.ts";
-import { refuseProtected } from "./protection.ts";
 import { removeBranch } from "./recovery.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 

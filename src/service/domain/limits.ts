@@ -1,6 +1,6 @@
 import { errorCodes } from "../../api/error.ts";
+import { planOf } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
-import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
 import type { Branch } from "../store/branches.ts";

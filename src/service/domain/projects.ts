@@ -1,11 +1,10 @@
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
+import { planOf } from "../accounts/owner.ts";
 import { checkSettings, checkSizes, checkSuspension, sizesOf } from "../computes/limits.ts";
 import { refuseWhileLocked } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
-import { planOf } from "../projects/owner.ts";
-import { replicatesLogically } from "../projects/replication.ts";
 import { refusals, stored } from "../refusal.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";
 import { ProjectDetails } from "../store/details.ts";
@@ -13,6 +12,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { refuseProjectBeyondLimit } from "./limits.ts";
+import { replicatesLogically } from "./replication.ts";
 import type { ChangedProject, NewProject } from "./requests.ts";
 
 /** The role and the database that every project starts with, unless it names others. */

@@ -1,8 +1,8 @@
+import { planOf } from "../accounts/owner.ts";
 import { mostComputes, refuseTooManyComputes } from "../computes/create.ts";
 import { checkPlan } from "../computes/limits.ts";
 import { meterBranch } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
-import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch, DeletionMethod } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";

@@ -1,6 +1,7 @@
 import { timestamp } from "../clock.ts";
 import { enqueue } from "../computes/chain.ts";
 import { refuseWhileBusy } from "../computes/lock.ts";
+import { refuseProtected } from "../computes/protection.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
@@ -14,7 +15,6 @@ import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
 import { refuseBeyondLimit, refuseLargeCatalog, sizeOfCatalog } from "./limits.ts";
-import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
 /**

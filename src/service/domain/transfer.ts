@@ -1,6 +1,6 @@
+import { isSameOwner, moveProject, planOf } from "../accounts/owner.ts";
 import { checkPlan } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
-import { isSameOwner, moveProject, planOf } from "../projects/owner.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import {

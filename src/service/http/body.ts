@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { refusals } from "../refusal.ts";
+import type { Holding } from "../sharing/shares.ts";
 import { type JsonLimits, JsonSize } from "./json-size.ts";
-import type { Holding } from "./shares.ts";
 
 /** The longest request body that is read, in bytes, but for SQL. */
 export const longestBody = 1_000_000;

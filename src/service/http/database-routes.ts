@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
+import { databaseView } from "../domain/connection-view.ts";
 import { DatabaseCreateBody, DatabasePatchBody } from "../domain/requests.ts";
 import { changeDatabase, createDatabase, type DatabaseChange, deleteDatabase } from "../domain/roles-and-databases.ts";
-import { databaseView } from "../projects/roles.ts";
 import { required } from "../refusal.ts";
 import type { BranchDatabase } from "../store/catalog.ts";
 import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";

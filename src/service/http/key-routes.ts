@@ -1,8 +1,8 @@
 import { ApiKeyCreate, ApiKeyCreated, ApiKeyRevoked, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
 import { rightIn } from "../accounts/caller.ts";
 import { createdView, listedView, revokedView } from "../accounts/key-view.ts";
+import { isSameOwner } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
-import { isSameOwner } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import { nothing } from "./check.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { putMember, removeMember } from "../accounts/membership.ts";
+import { moveProject, ownerNamed } from "../accounts/owner.ts";
 import { connect } from "../computes/connect.ts";
-import { moveProject, ownerNamed } from "../projects/owner.ts";
 import { memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, openRoute, param, type Route } from "./route.ts";

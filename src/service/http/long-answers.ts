@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Refusal, refusals } from "../refusal.ts";
+import type { Shares } from "../sharing/shares.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Shares } from "./shares.ts";
 
 /** Length from which an answer is long, in characters: making one takes milliseconds, and most lists are shorter. */
 const long = 65_536;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
+import { roleView, roleWithPasswordView } from "../domain/connection-view.ts";
 import { RoleCreateBody } from "../domain/requests.ts";
 import {
   createRole,
@@ -9,7 +10,6 @@ import {
   resetPassword,
   revealedPassword,
 } from "../domain/roles-and-databases.ts";
-import { roleView, roleWithPasswordView } from "../projects/roles.ts";
 import { required } from "../refusal.ts";
 import type { Role } from "../store/catalog.ts";
 import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";

@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { ownerOf } from "../accounts/owner.ts";
 import { elapsed } from "../clock.ts";
-import { ownerOf } from "../projects/owner.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
+import { mostConnections } from "../sharing/most-connections.ts";
+import { type Holding, networkOf, Shares } from "../sharing/shares.ts";
+import { closeWith, listenOn, takeIn } from "../sharing/take-in.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { LongAnswers } from "./long-answers.ts";
 import { refusalReply, type ServiceCall, type ServiceReply } from "./message.ts";
-import { mostConnections } from "./most-connections.ts";
 import { Pipelines } from "./pipeline.ts";
-import { type Holding, networkOf, Shares } from "./shares.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
-import { closeWith, listenOn, takeIn } from "./take-in.ts";
 import { urlOf } from "./target.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */

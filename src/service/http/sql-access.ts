@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Holding } from "../sharing/shares.ts";
 import type { BodyRoom } from "./body.ts";
 import type { ServiceCall, ServiceReply } from "./message.ts";
 import type { Reached } from "./reached.ts";
-import type { Holding } from "./shares.ts";
 
 /** A request of `POST /sql` whose body has not been read. */
 export interface SqlCall {

@@ -1,5 +1,6 @@
 import type { ServiceClock } from "../clock.ts";
 import { messageOf } from "../error-message.ts";
+import { Turns } from "../sharing/turns.ts";
 import type { Store } from "../store/store.ts";
 import { type BranchCatalog, broughtInto, currentRights, notBrought } from "./branch-catalog.ts";
 import type { BranchStorage } from "./branch-storage.ts";
@@ -9,7 +10,6 @@ import { ServerFailed } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 import { readableRows } from "./readable-names.ts";
 import type { SqlClient } from "./sql-client.ts";
-import { Turns } from "./turns.ts";
 import { unheld } from "./unheld.ts";
 
 /** The data that a server runs on: after a replacement the branch has other data, of which the server knows nothing. */

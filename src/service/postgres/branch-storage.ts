@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import type { HistoryState } from "../computes/backend.ts";
 import { positionOf } from "../domain/history-point.ts";
 import { messageOf } from "../error-message.ts";
+import type { Turns } from "../sharing/turns.ts";
 import type { BranchData, CopyWanted } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
@@ -26,7 +27,6 @@ import type { Session } from "./privileged-role.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
 import { forgetSubscriptions } from "./subscriptions.ts";
 import type { Edition, Templates } from "./templates.ts";
-import type { Turns } from "./turns.ts";
 import type { Uses } from "./uses.ts";
 
 export interface StoragePorts {

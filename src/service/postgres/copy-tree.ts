@@ -1,9 +1,9 @@
 import { open, readdir, readlink, rename, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { Slots } from "../sharing/slots.ts";
 import { copyFilesInThread } from "./copy-files.ts";
 import { makeDirectory } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
-import { Slots } from "./slots.ts";
 
 export interface CopySettings {
   /** Whom the copy belongs to, where not to this process. */

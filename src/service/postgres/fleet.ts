@@ -1,6 +1,7 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { limited } from "../clock.ts";
+import { Turns } from "../sharing/turns.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { canFollow, makeStandby } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
@@ -15,7 +16,6 @@ import { forgetPrepared, unreachablePrepared } from "./prepared.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
 import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { Edition } from "./templates.ts";
-import { Turns } from "./turns.ts";
 import { unheld } from "./unheld.ts";
 import { Uses } from "./uses.ts";
 

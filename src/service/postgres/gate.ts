@@ -1,11 +1,12 @@
+import { ownerOf } from "../accounts/owner.ts";
 import { arrive, mostClients } from "../computes/connect.ts";
 import { suspendDue } from "../computes/due-events.ts";
 import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
-import { mostConnections } from "../http/most-connections.ts";
-import { type Holding, Shares } from "../http/shares.ts";
-import { ownerOf } from "../projects/owner.ts";
 import { StoreFull, unlessFull } from "../refusal.ts";
+import { mostConnections } from "../sharing/most-connections.ts";
+import { type Holding, Shares } from "../sharing/shares.ts";
+import { Turns } from "../sharing/turns.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
 import { ServerFailed } from "./failure.ts";
@@ -17,7 +18,6 @@ import type { Target } from "./proxy/proxy.ts";
 import { loggedOut, Rejection } from "./proxy/rejection.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { Sockets } from "./sockets.ts";
-import { Turns } from "./turns.ts";
 import type { Verifiers } from "./verifiers.ts";
 
 /** Precision of `last_active` while clients come and go, in milliseconds: each writing of it goes to the disk. */

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { maxPooledConnections } from "../../api/compute-units.ts";
 import type { ServiceClock } from "../clock.ts";
+import { Turns } from "../sharing/turns.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Home } from "./home.ts";
 import { Pooler, type PoolerProgram } from "./pooler.ts";
 import type { Processes } from "./processes.ts";
 import type { PostgresServer } from "./server.ts";
 import type { Sockets } from "./sockets.ts";
-import { Turns } from "./turns.ts";
 
 export interface PoolersPorts {
   processes: Processes;

@@ -1,4 +1,4 @@
-import { replicatesLogically } from "../projects/replication.ts";
+import { replicatesLogically } from "../domain/replication.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { type ServerConfig, smallest } from "./config.ts";
 import type { FleetPorts } from "./fleet-ports.ts";

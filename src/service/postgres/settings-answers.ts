@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { Shares } from "../http/shares.ts";
 import { refusals } from "../refusal.ts";
+import { Shares } from "../sharing/shares.ts";
+import { Slots } from "../sharing/slots.ts";
 import { Unanswered } from "../unanswered.ts";
 import type { Ended } from "./processes.ts";
-import { Slots } from "./slots.ts";
 
 /** The answers that are kept: the oldest makes room for a new one. */
 const mostKept = 1000;

@@ -1,10 +1,10 @@
+import { Turns } from "../sharing/turns.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Running } from "./fleet-ports.ts";
 import { parseVerifier, type ScramVerifier, unfitVerifier } from "./scram.ts";
 import type { PostgresServer } from "./server.ts";
 import type { ServiceSessions } from "./service-sessions.ts";
 import type { SqlClient, TextRow } from "./sql-client.ts";
-import { Turns } from "./turns.ts";
 
 /** The longest verifier that is read, in characters: a role may give its own any salt, which each login would carry. */
 const longestVerifier = 1000;

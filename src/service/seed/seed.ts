@@ -1,8 +1,8 @@
+import { ownerNamed } from "../accounts/owner.ts";
 import { newEndpoint, refuseTooManyComputes } from "../computes/create.ts";
 import type { ServiceContext } from "../context.ts";
 import { seedBranch } from "../domain/projects.ts";
 import { uuidOf } from "../ids.ts";
-import { ownerNamed } from "../projects/owner.ts";
 import { Refusal } from "../refusal.ts";
 import { BranchDetails, ProjectDetails } from "../store/details.ts";
 import type { KeyScope } from "../store/keys.ts";

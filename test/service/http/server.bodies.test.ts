@@ -1,5 +1,5 @@
 import { expect, it, test, vi } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";

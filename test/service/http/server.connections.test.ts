@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, Socket } from "node:net";
 import { expect, it, test, vi } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 
 /** Asks for the service's health on a connection of its own, which stays open; true if there is an answer. */

@@ -1,7 +1,7 @@
 import { Field } from "pg-protocol/dist/messages.js";
 import { expect, it, vi } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
 import { AnswerRows, AnswerText } from "../../../src/service/postgres/driver/answer-text.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { realClock } from "../../support/real-clock.ts";
 
 const fields = ["id", 'a "name"', "id"].map((name) => new Field(name, 0, 0, 25, -1, -1, "text"));

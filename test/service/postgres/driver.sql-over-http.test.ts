@@ -2,7 +2,6 @@ import { getEventListeners } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
@@ -11,6 +10,7 @@ import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import type { Target } from "../../../src/service/postgres/proxy/route.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
 

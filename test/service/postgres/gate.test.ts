@@ -1,12 +1,12 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { lastDayOf, usageOf } from "../../../src/service/computes/meter.ts";
-import { Shares } from "../../../src/service/http/shares.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
 import { Gate } from "../../../src/service/postgres/gate.ts";
 import { PostgresServer } from "../../../src/service/postgres/server.ts";
 import { Sessions } from "../../../src/service/postgres/sessions.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { preview, primary, project, Shop } from "../support/shop.ts";
 
 const minute = 60_000;

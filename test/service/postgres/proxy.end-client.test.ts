@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
@@ -10,6 +9,7 @@ import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

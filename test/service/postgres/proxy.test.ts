@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { type Duplex, duplexPair } from "node:stream";
 import { serialize } from "pg-protocol/dist/index.js";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
@@ -13,6 +12,7 @@ import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const made = Date.UTC(2026, 0, 1);

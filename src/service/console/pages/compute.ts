@@ -1,6 +1,6 @@
+import { planOf } from "../../accounts/owner.ts";
 import { endpointHost } from "../../computes/hosts.ts";
 import { param } from "../../http/route.ts";
-import { planOf } from "../../projects/owner.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { copyable, copyButton } from "../copy.ts";

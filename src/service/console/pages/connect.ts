@@ -1,4 +1,4 @@
-import { connectionUri } from "../../projects/roles.ts";
+import { connectionUri } from "../../domain/connection-view.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { copyButton } from "../copy.ts";

@@ -1,5 +1,5 @@
-import type { Holding } from "../../http/shares.ts";
 import { refusals } from "../../refusal.ts";
+import type { Holding } from "../../sharing/shares.ts";
 import type { RowSink, TextRow } from "../row-sink.ts";
 import { AnswerTooLarge, type Field } from "../sql-client.ts";
 

@@ -1,7 +1,7 @@
 import { DatabaseError } from "pg-protocol/dist/messages.js";
 import { jsonReply, type ServiceReply } from "../../http/message.ts";
-import type { Holding } from "../../http/shares.ts";
 import type { SqlCall } from "../../http/sql-access.ts";
+import type { Holding } from "../../sharing/shares.ts";
 import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/admission.ts";
 import { keyOf } from "../proxy/login.ts";

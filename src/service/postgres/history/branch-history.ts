@@ -2,11 +2,11 @@ import { constants } from "node:fs";
 import { chown, copyFile, link, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
+import { Slots } from "../../sharing/slots.ts";
 import { checkpointOf } from "../backup.ts";
 import { copyTree, renameDurably, sync } from "../copy-tree.ts";
 import { makeDirectory } from "../private-file.ts";
 import type { ProcessUser } from "../processes.ts";
-import { Slots } from "../slots.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "./segments.ts";
 
 /** A copy of a branch's data from which its later states can be recovered. */

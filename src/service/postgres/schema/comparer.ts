@@ -2,9 +2,9 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { ServiceClock } from "../../clock.ts";
 import type { ComparedSchemas, Comparison } from "../../domain/catalog.ts";
-import { Shares } from "../../http/shares.ts";
 import { refusals } from "../../refusal.ts";
-import { Slots } from "../slots.ts";
+import { Shares } from "../../sharing/shares.ts";
+import { Slots } from "../../sharing/slots.ts";
 import { mostEdits } from "./patch.ts";
 
 /** The longest time of one comparison, in milliseconds. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { mostConnections } from "../../../src/service/http/most-connections.ts";
+import { mostConnections } from "../../../src/service/sharing/most-connections.ts";
 import { Child } from "../../support/child.ts";
 import { freePort } from "../../support/ports.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Turns } from "../../../src/service/postgres/turns.ts";
+import { Turns } from "../../../src/service/sharing/turns.ts";
 
 it("gives turns one after another, whether they succeed or not", async () => {
   const turns = new Turns();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Slots } from "../../../src/service/postgres/slots.ts";
+import { Slots } from "../../../src/service/sharing/slots.ts";
 
 it("lets a few act at once and the others in order, whether those before succeed or not", async () => {
   const slots = new Slots(2);

@@ -1,11 +1,11 @@
+import { planOf } from "../accounts/owner.ts";
 import { timestamp, wholeSeconds } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
 import { type Usage, usageOf, usageOfBranch } from "../computes/meter.ts";
+import { restrictedActions } from "../computes/protection.ts";
 import type { ServiceContext } from "../context.ts";
-import { restrictedActions } from "../domain/protection.ts";
 import type { Branch, DeletedBranch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
-import { planOf } from "./owner.ts";
 
 const mebibyte = 1024 ** 2;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { networkOf, Shares } from "../../../src/service/http/shares.ts";
+import { networkOf, Shares } from "../../../src/service/sharing/shares.ts";
 
 /** The most that a holder gets of the budget, in steps of one. */
 function most(bytes: Shares, holder: string): number {

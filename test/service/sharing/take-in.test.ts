@@ -1,7 +1,7 @@
 import { createConnection, createServer, Socket } from "node:net";
 import { expect, it } from "vitest";
-import { Shares } from "../../../src/service/http/shares.ts";
-import { closeWith, listenOn, takeIn } from "../../../src/service/http/take-in.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
+import { closeWith, listenOn, takeIn } from "../../../src/service/sharing/take-in.ts";
 
 function from(address: string): Socket {
   return Object.defineProperty(new Socket(), "remoteAddress", { value: address });
