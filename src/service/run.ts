@@ -1,8 +1,8 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
-import { mostAtOnce } from "./computes/due-events.ts";
 import type { ServiceContext } from "./context.ts";
 import { bracketed, defaultPort } from "./domain/connection-view.ts";
+import { mostAtOnce } from "./domain/due-events.ts";
 import { ErrorLog } from "./error-log.ts";
 import { messageOf } from "./error-message.ts";
 import type { RunOptions } from "./flags.ts";

@@ -1,11 +1,11 @@
 import { authenticate, knownCaller } from "./accounts/caller.ts";
 import { Changes } from "./changes.ts";
 import { type Random, type ServiceClock, timestamp } from "./clock.ts";
-import { mostAtOnce, nextDue, settle } from "./computes/due-events.ts";
 import { ModelBackend } from "./computes/model.ts";
 import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";
+import { mostAtOnce, nextDue, settle } from "./domain/due-events.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
 import { longestBody } from "./http/body.ts";
 import { nothing } from "./http/check.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { EndpointPatchBody } from "../../src/service/domain/requests.ts";
+import { EndpointPatchBody } from "../../src/service/computes/requests.ts";
 import { specWith } from "../support/compute-fields.ts";
 import { project } from "./support/seeded-service.ts";
 import { SmallWorld } from "./support/small-world.ts";

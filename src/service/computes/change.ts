@@ -1,6 +1,5 @@
 import { planOf } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
-import type { ChangedEndpoint } from "../domain/requests.ts";
 import { refuseLong } from "../kept-size.ts";
 import { refusals, required } from "../refusal.ts";
 import { sets, withRequested } from "../store/compute-attributes.ts";
@@ -11,6 +10,7 @@ import type { Changed } from "./create.ts";
 import { checkSettings, checkSizes, checkSuspension } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
+import type { ChangedEndpoint } from "./requests.ts";
 
 /** The work that brings a change of a compute into effect. */
 type Consequence =

@@ -3,7 +3,6 @@ import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import { planOf } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseBeyondOwner } from "../domain/limits.ts";
-import type { NewEndpoint } from "../domain/requests.ts";
 import { refuseLong } from "../kept-size.ts";
 import { refusals, required } from "../refusal.ts";
 import { initialAttributes, withRequested } from "../store/compute-attributes.ts";
@@ -14,6 +13,7 @@ import type { Project } from "../store/projects.ts";
 import { schedule, steps } from "./chain.ts";
 import { checkSettings, checkSizes, checkSuspension, sizesOf } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
+import type { NewEndpoint } from "./requests.ts";
 
 /** A compute and the operations that a change of it set off. */
 export interface Changed {

@@ -1,43 +1,14 @@
 import { z } from "zod";
-import { EndpointCreate, EndpointPatch } from "../../api/endpoint.ts";
 import { Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
-import { ComputeSettings, DefaultEndpointSettings, initSources, keptOnly, ProjectDetails } from "../store/details.ts";
+import { EndpointOfBranch, optionalText, provisioner } from "../computes/requests.ts";
+import { DefaultEndpointSettings, initSources, keptOnly, ProjectDetails } from "../store/details.ts";
 import { ExpiresAt, Time } from "./expiry.ts";
 
 /**
- * The fields that the service uses from the bodies that change projects, branches and computes. Other fields of the
+ * The fields that the service uses from the bodies that change projects and branches. Other fields of the
  * public API are accepted (see `checkKnown`), and kept if an answer shows them.
  */
-
-const settings = ComputeSettings.optional();
-
-/**
- * A text that a create request may omit. Clients written in Go then send an empty one, which the public API accepts.
- */
-function optionalText<Text extends string>(schema: z.ZodType<Text>) {
-  return z.preprocess((value) => (value === "" ? undefined : value), schema.optional()).optional();
-}
-
-const { shape: newEndpoint } = EndpointCreate.shape.endpoint;
-const provisioner = optionalText(newEndpoint.provisioner.unwrap());
-
-/** The body of `POST …/endpoints`. */
-export const EndpointCreateBody = z.object({
-  endpoint: z.object({
-    ...newEndpoint,
-    region_id: optionalText(newEndpoint.region_id.unwrap()),
-    provisioner,
-    settings,
-  }),
-});
-export type NewEndpoint = z.infer<typeof EndpointCreateBody>["endpoint"];
-
-/** The body of `PATCH …/endpoints/{id}`. */
-export const EndpointPatchBody = z.object({
-  endpoint: z.object({ ...EndpointPatch.shape.endpoint.shape, settings }),
-});
-export type ChangedEndpoint = z.infer<typeof EndpointPatchBody>["endpoint"];
 
 const projectFields = {
   name: nameOf(256).optional(),
@@ -121,16 +92,7 @@ export const BranchCreateBody = z.object({
       expires_at: ExpiresAt.optional(),
     })
     .optional(),
-  endpoints: z
-    .array(
-      z.object({
-        ...EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true, disabled: true }).shape,
-        provisioner,
-        settings,
-      }),
-    )
-    .max(20)
-    .optional(),
+  endpoints: z.array(EndpointOfBranch).max(20).optional(),
   annotation_value: Annotations.optional(),
 });
 export type NewBranchBody = z.infer<typeof BranchCreateBody>;

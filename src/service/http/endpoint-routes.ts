@@ -1,10 +1,10 @@
 import { changeEndpoint } from "../computes/change.ts";
 import { type Changed, createEndpoint } from "../computes/create.ts";
 import { deleteEndpoint, restartEndpoint, startEndpoint, suspendEndpoint } from "../computes/lifecycle.ts";
+import { EndpointCreateBody, EndpointPatchBody } from "../computes/requests.ts";
 import { endpointView, withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { isOperator } from "../domain/managed.ts";
-import { EndpointCreateBody, EndpointPatchBody } from "../domain/requests.ts";
 import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";

@@ -1,5 +1,5 @@
 import { schedule, steps } from "../computes/chain.ts";
-import { inactivityEnd } from "../computes/due-events.ts";
+import { inactivityEnd } from "../computes/inactivity.ts";
 import type { ServiceContext } from "../context.ts";
 import { unlessFull } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";

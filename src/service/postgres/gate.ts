@@ -1,6 +1,6 @@
 import { ownerOf } from "../accounts/owner.ts";
 import { arrive, mostClients } from "../computes/connect.ts";
-import { suspendDue } from "../computes/due-events.ts";
+import { suspendDue } from "../computes/inactivity.ts";
 import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { StoreFull, unlessFull } from "../refusal.ts";

@@ -1,7 +1,7 @@
 import { schedule, steps } from "../computes/chain.ts";
-import { becomeReady, finish } from "../computes/due-events.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
+import { becomeReady, finish } from "../domain/due-events.ts";
 import { messageOf } from "../error-message.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";

@@ -1,4 +1,4 @@
-import { inactivitySeconds } from "../../computes/due-events.ts";
+import { inactivitySeconds } from "../../computes/inactivity.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { type Html, html } from "../html.ts";
 import { endIn, moment, suspensionInWords } from "../labels.ts";

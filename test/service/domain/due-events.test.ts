@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { mostAtOnce } from "../../../src/service/computes/due-events.ts";
+import { mostAtOnce } from "../../../src/service/domain/due-events.ts";
 import { inShort, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const base = `/projects/${project}/branches`;
