@@ -48,6 +48,9 @@ const longestMessage = 256 * 1024 ** 2;
 /** The longest piece that Node reads, in bytes. It reads 32 in one turn of the loop: 80 ms of short rows. */
 const pieceLength = 65_536;
 
+/** The most bytes of an answer that are read for a caller who takes no more of it: a server may have no end of them. */
+export const mostDropped = 1024 ** 2;
+
 /** The answers are larger than the caller allows, or a message of them than can be read. */
 export class AnswerTooLarge extends ServerFailed {
   override name = "AnswerTooLarge";
@@ -244,10 +247,11 @@ export class SqlClient {
 
   /** Counts bytes of an answer; false where it is more than the caller takes, or was before. */
   #take(bytes: number): boolean {
-    if (this.#error !== undefined) return false;
     this.#taken += bytes;
-    if (this.#taken <= this.#limit) return true;
-    this.#stop(new AnswerTooLarge(`the answer is larger than ${this.#limit} bytes`));
+    if (this.#taken <= this.#limit) return this.#error === undefined;
+    const reason = new AnswerTooLarge(`the answer is larger than ${this.#limit} bytes`);
+    if (this.#taken > this.#limit + mostDropped) this.#end(reason);
+    else if (this.#error === undefined) this.#stop(reason);
     return false;
   }
 

@@ -9,6 +9,7 @@ import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { mostDropped } from "../../../src/service/postgres/sql-client.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -121,6 +122,31 @@ it("a client that reads nothing of a long answer, and leaves, counts no more onc
   (await there).write(Buffer.alloc(16 * 1024 ** 2));
   await expect.poll(() => end.writableNeedDrain).toBe(true);
   end.destroy();
+  await expect.poll(left).toBe(1);
+});
+
+it("a client that leaves amid an answer without end counts no more, though its server would go on for ever", async () => {
+  const { end } = await joined();
+  const answering = await there;
+  const piece = Buffer.alloc(65_536);
+  let written = 0;
+  const answer = () => {
+    while (!answering.destroyed && answering.write(piece)) written += piece.length;
+  };
+  answering.on("drain", answer);
+  end.destroy();
+  answer();
+  await expect.poll(() => [left(), answering.destroyed]).toEqual([1, true]);
+  expect(written).toBeLessThan(64 * mostDropped);
+});
+
+it("a client that leaves while a short answer is on its way counts until its server process has ended", async () => {
+  const { end } = await joined();
+  end.destroy();
+  const answering = await there;
+  await new Promise((resolve) => answering.write(Buffer.alloc(mostDropped / 2), resolve));
+  expect([left(), answering.destroyed]).toEqual([0, false]);
+  answering.end();
   await expect.poll(left).toBe(1);
 });
 

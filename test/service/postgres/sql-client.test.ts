@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { elapsed } from "../../../src/service/clock.ts";
-import { AnswerTooLarge, SqlClient } from "../../../src/service/postgres/sql-client.ts";
+import { AnswerTooLarge, mostDropped, SqlClient } from "../../../src/service/postgres/sql-client.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
 
@@ -63,6 +63,14 @@ it.each([
   const many = Buffer.concat([...Array.from({ length: 300 }, () => message(type, body)), message("Z", "I")]);
   const client = await loggingIn(welcome, many);
   await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
+});
+
+it("ends the connection of a statement that goes on saying things after it was told to end", async () => {
+  const notice = message("N", Buffer.alloc(1000));
+  const client = await loggingIn(welcome, Buffer.concat(Array<Buffer>(2000).fill(notice)));
+  await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
+  await client.closed;
+  expect(2000 * notice.length).toBeGreaterThan(mostDropped);
 });
 
 it("a statement whose rows are refused is ended once, and nobody is given those that still come", async () => {

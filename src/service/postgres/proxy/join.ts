@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ServiceClock } from "../../clock.ts";
+import { mostDropped } from "../sql-client.ts";
 import type { Admission } from "./admission.ts";
 import { endClient } from "./end-client.ts";
 import { type LoggedIn, logIn } from "./login.ts";
@@ -43,7 +44,7 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   });
   // A server process whose client has left ends its query first, and counts until then.
   client.once("close", () => {
-    server.resume();
+    dropAnswers(server);
     server.end();
   });
   // A client let in by PgBouncer would go on with the next one's login.
@@ -59,6 +60,19 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   if (rest.length > 0) server.write(asked(rest));
   forward(server, client, shown);
   forward(client, server, asked);
+}
+
+/**
+ * Reads what a server still says to a client that has left. One that goes on, as its answer is long or has no end,
+ * finds the connection broken, as it does where its own client leaves: its process ends.
+ */
+function dropAnswers(server: Duplex): void {
+  let dropped = 0;
+  server.on("data", ({ length }: Buffer) => {
+    dropped += length;
+    if (dropped > mostDropped) server.destroy();
+  });
+  server.resume();
 }
 
 /**
