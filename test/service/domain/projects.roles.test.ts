@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { main, project, Shop } from "./support/shop.ts";
+import { main, project, Shop } from "../support/shop.ts";
 
 const ofMain = `/projects/${project}/branches/${main}`;
 
