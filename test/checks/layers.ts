@@ -50,6 +50,21 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   tracing: ["runtime"],
 };
 
+/** The same inside the service: who owns, computes, branches, and the three ways in. */
+const serviceRooms: Readonly<Record<string, readonly string[]>> = {
+  // Budgets and lines of all clients: nothing of the service is known.
+  sharing: [],
+  store: [],
+  accounts: ["store"],
+  computes: ["accounts", "store"],
+  domain: ["computes", "accounts", "store"],
+  http: ["domain", "computes", "accounts", "store", "sharing"],
+  console: ["http", "domain", "computes", "accounts", "store", "sharing"],
+  // The driver's calls come through the HTTP server.
+  postgres: ["http", "domain", "computes", "accounts", "store", "sharing"],
+  seed: ["domain", "computes", "accounts", "store"],
+};
+
 /** The rooms of a Compute's reconcile from the ground floor up: each imports from floors below its own, types too. */
 const computeFloors = [
   "words",
@@ -117,7 +132,8 @@ export function forbiddenImports(sources: readonly Source[]): string[] {
     .filter(
       (each) =>
         crosses(each, layers, topLayer) ||
-        crosses(each, operatorLayers, operatorLayer) ||
+        crosses(each, operatorLayers, roomIn("operator")) ||
+        crosses(each, serviceRooms, roomIn("service")) ||
         leavesFloor(each) ||
         isStranger(each),
     )
@@ -198,8 +214,9 @@ function topLayer(file: string): string | undefined {
   return /^src\/([^/]+?)(\.ts$|\/)/.exec(file)?.[1];
 }
 
-function operatorLayer(file: string): string | undefined {
-  return /^src\/operator\/([^/]+)\//.exec(file)?.[1];
+function roomIn(layer: "operator" | "service") {
+  const room = new RegExp(`^src/${layer}/([^/]+)/`);
+  return (file: string) => room.exec(file)?.[1];
 }
 
 function computeRoom(file: string): string | undefined {

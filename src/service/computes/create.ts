@@ -2,7 +2,6 @@ import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import { planOf } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
-import { refuseBeyondOwner } from "../domain/limits.ts";
 import { refuseLong } from "../kept-size.ts";
 import { refusals, required } from "../refusal.ts";
 import { initialAttributes, withRequested } from "../store/compute-attributes.ts";
@@ -11,7 +10,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { schedule, steps } from "./chain.ts";
-import { checkSettings, checkSizes, checkSuspension, sizesOf } from "./limits.ts";
+import { checkSettings, checkSizes, checkSuspension, refuseBeyondOwner, sizesOf } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 import type { NewEndpoint } from "./requests.ts";
 

@@ -1,10 +1,11 @@
 import { type ComputeUnitRange, computeUnitRangeProblem } from "../../api/compute-units.ts";
+import { errorCodes } from "../../api/error.ts";
 import { defaultSuspendSeconds, neverSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import { isIntervalAllowed, planRules, type Rules } from "../rules.ts";
 import type { ComputeShape, StoredEndpoint } from "../store/endpoints.ts";
-import type { Project } from "../store/projects.ts";
+import type { Owner, Project } from "../store/projects.ts";
 import { boundsProblem, hasControl } from "./setting-bounds.ts";
 
 /** The largest compute of the free plan, in compute units: 2 vCPUs and 8 GB of memory. */
@@ -87,4 +88,19 @@ export function sizesOf(min: number | undefined, max: number | undefined): Compu
     min: min ?? Math.min(defaultComputeUnits, max ?? defaultComputeUnits),
     max: max ?? Math.max(defaultComputeUnits, min ?? defaultComputeUnits),
   };
+}
+
+/** The most branches, and the most computes, of all projects of an owner together: the console searches all of them. */
+const mostWithin = 12_000;
+
+/** Refuses more branches or computes than the projects of an owner may have together. */
+export function refuseBeyondOwner(
+  { store }: ServiceContext,
+  owner: Owner,
+  what: "branches" | "computes",
+  more: number,
+): void {
+  if (store.projects.countWithin(owner, what) + more <= mostWithin) return;
+  const most = `all projects of an owner together have at most ${mostWithin} ${what}`;
+  throw refusals.limitExceeded(what, most, what === "branches" ? { code: errorCodes.branchesLimit } : {});
 }

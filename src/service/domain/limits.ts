@@ -1,5 +1,6 @@
 import { errorCodes } from "../../api/error.ts";
 import { planOf } from "../accounts/owner.ts";
+import { refuseBeyondOwner } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
@@ -30,21 +31,6 @@ export function refuseProjectBeyondLimit({ store }: ServiceContext, owner: Owner
 /** The most branches of a project, and the most deleted ones that it keeps beside them. */
 export function mostBranches(store: Store, { owner }: Pick<Project, "owner">): number {
   return allowedBy(planOf(store, owner)).branches;
-}
-
-/** The most branches, and the most computes, of all projects of an owner together: the console searches all of them. */
-const mostWithin = 12_000;
-
-/** Refuses more branches or computes than the projects of an owner may have together. */
-export function refuseBeyondOwner(
-  { store }: ServiceContext,
-  owner: Owner,
-  what: "branches" | "computes",
-  more: number,
-): void {
-  if (store.projects.countWithin(owner, what) + more <= mostWithin) return;
-  const most = `all projects of an owner together have at most ${mostWithin} ${what}`;
-  throw refusals.limitExceeded(what, most, what === "branches" ? { code } : {});
 }
 
 /** Refuses one more branch, or so many, where the project would have more than its owner's plan allows. */

@@ -1,11 +1,10 @@
 import { isSameOwner, moveProject, planOf } from "../accounts/owner.ts";
-import { checkPlan } from "../computes/limits.ts";
+import { checkPlan, refuseBeyondOwner } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import {
   refuseBeyondLimit,
-  refuseBeyondOwner,
   refuseProjectBeyondLimit,
   refuseProtectedBeyondLimit,
   refuseRootBeyondLimit,
