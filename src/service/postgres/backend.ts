@@ -10,14 +10,14 @@ import type { Templates } from "./templates.ts";
 export class PostgresBackend implements ComputeBackend {
   readonly address: BackendAddress;
   readonly #sessions: Sessions;
-  readonly #templates: Templates;
+  readonly #templates: Pick<Templates, "refusedSettings">;
   readonly #history: (branchId: string) => HistoryState | undefined;
 
   /** `history`: that of a branch's data. */
   constructor(
     address: BackendAddress,
     sessions: Sessions,
-    templates: Templates,
+    templates: Pick<Templates, "refusedSettings">,
     history: (branchId: string) => HistoryState | undefined,
   ) {
     this.#history = history;

@@ -62,12 +62,10 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   attempts.end();
 }
 
-/** Brings only the logins and passwords of roles that the server has, and ends those of roles that are gone. */
+/** Brings the logins and passwords of roles alone, as far as that succeeds, and ends those of roles that are gone. */
 export async function syncLogins(plan: SyncPlan): Promise<void> {
   using client = await plan.connect("postgres");
-  const attempts = new Attempts(client);
-  await putLogins(client, plan, (await namesIn(client, plan)).roles, attempts);
-  attempts.end();
+  await putLogins(client, plan, (await namesIn(client, plan)).roles, new Attempts(client));
 }
 
 /**

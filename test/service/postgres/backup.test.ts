@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import {
@@ -13,6 +13,7 @@ import {
 } from "../../../src/service/postgres/backup.ts";
 import { sync } from "../../../src/service/postgres/copy-tree.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { atEach } from "./at-each.ts";
 import { FakeData } from "./fake/fake-data.ts";
 
 const { path: home, remove } = temporaryDirectory("backup");
@@ -32,7 +33,11 @@ it("a copy of a running server has the log that it needs, and no mark of a segme
     return sql.includes("pg_backup_stop") ? [["label", needed, "0/2000100"]] : [];
   };
   const client = { query: (sql: string) => Promise.resolve(answers(sql)) };
+  const label = join(to, "backup_label");
+  const onDisk = await atEach("sync", ({ ino }) => existsSync(label) && [ino, readFileSync(label, "utf8")]);
   const copied = await copyRunning(from, to, client, undefined);
+  // Without its label the copy would seem to be the data of a server that crashed.
+  expect(onDisk.slice(-2)).toEqual([label, to].map((path) => [statSync(path).ino, "label"]));
   expect(copied).toEqual({ first: needed, last: needed, consistentAt: "0/2000100" });
   expect(readdirSync(to, { recursive: true, encoding: "utf8" }).toSorted()).toEqual([
     "PG_VERSION",
@@ -101,7 +106,14 @@ it("a standby knows of which data it was made, and only its owner may read that"
   const data = join(home, "standby");
   mkdirSync(data, { recursive: true });
   expect(await originOf(data)).toBeUndefined();
+  const onDisk = await atEach("sync", ({ ino }) => [ino, readFileSync(join(data, "compute-operator-origin"), "utf8")]);
+  writeFileSync(join(data, "compute-operator-origin"), "");
   await makeStandby(data, "1234", undefined);
+  const [signal, origin] = ["standby.signal", "compute-operator-origin"].map((name) => statSync(join(data, name)).ino);
+  expect(onDisk).toEqual([
+    [signal, ""],
+    [origin, "1234\n"],
+  ]);
   expect([await originOf(data), readdirSync(data).toSorted()]).toEqual([
     "1234",
     ["compute-operator-origin", "standby.signal"],

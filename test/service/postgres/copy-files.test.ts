@@ -74,6 +74,19 @@ describe("copies of files", () => {
     },
   );
 
+  it("a file that cannot be copied fails the copy, unless it has vanished", () => {
+    const copyFileSync = (file: fs.PathLike) => {
+      throw Object.assign(new Error("no room"), { code: String(file).endsWith("gone") ? "ENOENT" : "ENOSPC" });
+    };
+    const copied = (file: string) => () => {
+      const spawnSync = () => ({ status: 0 });
+      const modules = { fs: { ...fs, copyFileSync }, path, childProcess: { spawnSync } };
+      copyFiles({ from: home, to: home, files: [file], owner: undefined, hardLinks: false }, modules);
+    };
+    expect(copied("gone")).not.toThrow("no room");
+    expect(copied("one")).toThrow("no room");
+  });
+
   it("copies are links where that is wanted, which need no sync", () => {
     expect(synced(0, true)).toEqual([]);
     expect(fs.statSync(path.join(home, "to", "one")).nlink).toBe(2);

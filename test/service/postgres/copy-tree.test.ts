@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -12,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { copyTree, renameDurably } from "../../../src/service/postgres/copy-tree.ts";
+import { atEach } from "./at-each.ts";
 
 let home: string;
 beforeEach(() => {
@@ -40,6 +42,15 @@ describe("a copy of a directory", () => {
       "one",
     ]);
     expect(readFileSync(join(to, "link"), "utf8")).toBe("one");
+  });
+
+  it("the directories of a copy are synced when they have their files, also where those are links", async () => {
+    const [from, to] = [join(home, "from"), join(home, "to")];
+    mkdirSync(join(from, "a"), { recursive: true });
+    for (const name of ["one", "a/two"]) writeFileSync(join(from, name), name);
+    const onDisk = await atEach("sync", ({ ino }) => [ino, existsSync(join(to, "one")), existsSync(join(to, "a/two"))]);
+    await copyTree(from, to, { owner: undefined, hardLinks: true });
+    expect(onDisk).toEqual([to, join(to, "a")].map((directory) => [statSync(directory).ino, true, true]));
   });
 });
 

@@ -162,13 +162,13 @@ it("the connection of a handshake that is refused is closed with its client, wha
 });
 
 it("the connection of a session that has ended is closed with its client, whatever that sends on, or after a while", async () => {
-  const connections: Duplex[] = [];
+  const [connections, streams]: [Duplex[], (Duplex | undefined)[]] = [[], []];
   const clock = new VirtualClock();
   const timeouts = vi.spyOn(Socket.prototype, "setTimeout").mockReturnThis();
   onTestFinished(() => timeouts.mockRestore());
   const server = createServer().on("upgrade", (incoming, socket, head) => {
     connections.push(socket);
-    acceptWebSocket(incoming, socket, head, clock)?.end();
+    streams.push(acceptWebSocket(incoming, socket, head, clock)?.end());
   });
   onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -185,4 +185,5 @@ it("the connection of a session that has ended is closed with its client, whatev
   expect(connections[1]?.destroyed).toBe(false);
   await clock.advance(1);
   expect(connections[1]?.destroyed).toBe(true);
+  await expect.poll(() => streams.map((stream) => stream?.destroyed)).toEqual([true, true]);
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type BranchHistory, linked, stoppedBase } from "../../../src/service/postgres/history/branch-history.ts";
 import type { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { atEach } from "./at-each.ts";
 import { addBase, historyIn, segment } from "./history-in.ts";
 
 const me = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -43,7 +44,9 @@ describe("the bases of a history", () => {
     const making = join(root, "br-a.1", "bases", "making");
     mkdirSync(join(making, "global"), { recursive: true });
     writeFileSync(join(making, "global", "half"), "");
+    const onDisk = await atEach("sync", ({ ino }) => [ino, existsSync(making)]);
     await addBase(history, 1000, 1, 7);
+    expect(onDisk).toEqual([[statSync(join(root, "br-a.1", "bases")).ino, false]]);
     const [base] = await history.bases();
     expect(readdirSync(base?.directory ?? "")).toEqual(["rows"]);
     expect(readdirSync(join(root, "br-a.1", "bases"))).toHaveLength(1);
@@ -77,6 +80,26 @@ describe("the bases of a history", () => {
 });
 
 describe("the log of a history", () => {
+  it("a segment and its name are on the disk before Postgres may remove it, and before a copy counts", async () => {
+    log([segment(1)]);
+    const wal = join(root, "br-a.1", "wal");
+    const marks = join(data, "pg_wal", "archive_status");
+    const [ready, done] = [[`${segment(1)}.ready`], [`${segment(1)}.done`]];
+    const onDisk = await atEach("sync", ({ ino }) => [ino, readdirSync(wal), readdirSync(marks)]);
+    const ofWal = () => [statSync(join(wal, segment(1))).ino, statSync(wal).ino];
+    await history.archive(data);
+    const [file, directory] = ofWal();
+    expect(onDisk.splice(0)).toEqual([
+      [file, ["making"], ready],
+      [directory, [segment(1)], ready],
+    ]);
+    await history.takeCopied(data);
+    expect(onDisk.splice(0).map(([ino]) => ino)).toEqual(ofWal());
+    await histories.of("br-b.1").inherit(history, { at: 1000, place: undefined });
+    expect(onDisk.map(([ino]) => ino)).toEqual([statSync(join(root, "br-b.1", "wal")).ino]);
+    expect(readdirSync(marks)).toEqual(done);
+  });
+
   it("nothing is made for a server that has completed nothing", async () => {
     log([segment(1)], []);
     expect([await history.archive(data), existsSync(join(root, "br-a.1"))]).toEqual([0, false]);
