@@ -32,7 +32,7 @@ const most = { clients: 32_768, partOfFiles: 1 / 10 };
 export interface GatePorts {
   fleet: Pick<Fleet, "serverOf">;
   /** `undefined` where there is no PgBouncer: clients of pooled hosts reach their servers directly. */
-  poolers: Poolers | undefined;
+  poolers: Pick<Poolers, "socketBefore"> | undefined;
   sockets: Pick<Sockets, "path">;
   sessions: Sessions;
   verifiers: Pick<Verifiers, "of" | "ask">;

@@ -1,8 +1,9 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { lastDayOf, usageOf } from "../../../src/service/computes/meter.ts";
+import { ServerFailed } from "../../../src/service/postgres/failure.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
-import { Gate } from "../../../src/service/postgres/gate.ts";
+import { Gate, type GatePorts } from "../../../src/service/postgres/gate.ts";
 import { PostgresServer } from "../../../src/service/postgres/server.ts";
 import { Sessions } from "../../../src/service/postgres/sessions.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
@@ -31,7 +32,7 @@ beforeEach(() => {
 });
 
 /** `budget`: that of the clients that have logged in. */
-function newGate(budget = new Shares()): Gate {
+function newGate(budget = new Shares(), ports: Partial<GatePorts> = {}): Gate {
   const { core } = shop;
   return new Gate(
     {
@@ -53,6 +54,7 @@ function newGate(budget = new Shares()): Gate {
       sessions,
       verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
       clients: budget,
+      ...ports,
     },
   );
 }
@@ -415,6 +417,21 @@ it("the clients of a role are logged out with it, but for those that have not sa
   expect(out()).toEqual([true, false, false]);
   sessions.logOut(primary, undefined);
   expect(out()).toEqual([true, true, false]);
+  // Their passwords may have been checked before.
+  expect(() => app.enter()).toThrow("terminating connection");
+  expect(() => unnamed.enter()).not.toThrow("terminating connection");
+});
+
+it("a client reads why its pooler did not start and its server was not asked", async () => {
+  shop.active();
+  const failed = () => Promise.reject(new ServerFailed("it ended"));
+  const refusal = { sqlState: "57P03", message: "it ended" };
+  gate = newGate(undefined, { poolers: { socketBefore: failed }, verifiers: { of: failed, ask: failed } });
+  await expect(gate.admit({ ...target, pooled: true })).rejects.toMatchObject(refusal);
+  expect(sessions.any(primary)).toBe(false);
+  const admission = await gate.admit(target);
+  await expect(admission.verifierOf("app")).rejects.toMatchObject(refusal);
+  await expect(admission.end(1)).rejects.toMatchObject(refusal);
 });
 
 function never(): never {

@@ -65,6 +65,8 @@ export interface FakesOptions {
   keepsStore?: boolean;
   settings?: Partial<PostgresSettings>;
   env?: Readonly<Record<string, string>>;
+  /** How much faster the service's own times pass. */
+  timeScale?: number;
 }
 
 export interface Begun {
@@ -89,11 +91,13 @@ export class ServiceOnFakes implements AsyncDisposable {
 
   readonly #settings: Partial<PostgresSettings>;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #timeScale: number;
 
-  constructor({ keepsStore = false, settings = {}, env = {} }: FakesOptions = {}) {
+  constructor({ keepsStore = false, settings = {}, env = {}, timeScale = 1 }: FakesOptions = {}) {
     this.#file = keepsStore ? this.data : ":memory:";
     this.#settings = settings;
     this.#env = env;
+    this.#timeScale = timeScale;
   }
 
   static async start(document: object = seed, options: FakesOptions = {}): Promise<ServiceOnFakes> {
@@ -131,7 +135,8 @@ export class ServiceOnFakes implements AsyncDisposable {
       store.close();
       throw error;
     });
-    this.#service = createService({ clock, random: () => 0.5, ids, store, behind: this.#postgres, onError });
+    const options = { timeScale: this.#timeScale };
+    this.#service = createService({ clock, random: () => 0.5, ids, store, options, behind: this.#postgres, onError });
     if (document) this.core.change((context, at) => applySeed(context, Seed.parse(document), at));
   }
 
