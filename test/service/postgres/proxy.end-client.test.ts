@@ -123,7 +123,9 @@ const ways: readonly [string, () => Promise<Socket>][] = [
     async () => {
       const one = await overTls();
       one.write(malformed);
+      const said = once(one, "data");
       await ended(one);
+      expect(String(await said)).toContain("C0A000");
       return one;
     },
   ],

@@ -15,8 +15,15 @@ export interface Opened {
   rest: Buffer;
 }
 
-/** Reads up to what the client wants, and begins TLS where it asks for that. Throws `Rejection`. */
-export async function open(raw: Duplex, secureContext: SecureContext): Promise<Opened> {
+/**
+ * Reads up to what the client wants, and begins TLS where it asks for that: `onTls` gets the channel, through which a
+ * refusal must go from then on. Throws `Rejection`.
+ */
+export async function open(
+  raw: Duplex,
+  secureContext: SecureContext,
+  onTls: (client: Duplex) => void = () => {},
+): Promise<Opened> {
   const names: string[] = [];
   let client = raw;
   let isRefusedGss = false;
@@ -31,6 +38,7 @@ export async function open(raw: Duplex, secureContext: SecureContext): Promise<O
         if (client !== raw) throw new Rejection("08P01", "TLS within TLS");
         raw.unshift(received);
         client = secured(raw, secureContext, names);
+        onTls(client);
         received = Buffer.alloc(0);
         break;
       case "ssl-request":
@@ -38,6 +46,7 @@ export async function open(raw: Duplex, secureContext: SecureContext): Promise<O
         if (client !== raw || received.length > opening.length) throw new Rejection("08P01", "bytes before TLS");
         raw.write("S");
         client = secured(raw, secureContext, names);
+        onTls(client);
         received = Buffer.alloc(0);
         break;
       case "gss-request":

@@ -97,8 +97,10 @@ export class Proxy {
     raw.on("error", () => raw.destroy());
     let client = raw;
     try {
-      const opened = await this.#patiently(raw, open(raw, this.#secure));
-      client = opened.client;
+      const onTls = (secured: Duplex) => {
+        client = secured;
+      };
+      const opened = await this.#patiently(raw, open(raw, this.#secure, onTls));
       const { opening, secure, rest } = opened;
       if (opening.kind === "cancel") {
         await this.#cancel(opening.key);
