@@ -63,6 +63,6 @@ it("a schema of many objects is written in many turns of the loop, also where al
   let next = setImmediate(countTurn);
   await dump(many(count, "VIEW"), needs);
   clearImmediate(next);
-  // In one turn, all of 80,000 objects take more than half a second.
-  expect(turns).toBeGreaterThan(count / 1000);
+  // In one turn, all of 80,000 objects take more than half a second. Each is gone over almost eight times.
+  expect(turns).toBeGreaterThan((7.5 * count) / 1000);
 });
