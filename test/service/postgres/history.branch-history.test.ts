@@ -88,10 +88,10 @@ describe("the log of a history", () => {
     const onDisk = await atEach("sync", ({ ino }) => [ino, readdirSync(wal), readdirSync(marks)]);
     const ofWal = () => [statSync(join(wal, segment(1))).ino, statSync(wal).ino];
     await history.archive(data);
-    const [file, directory] = ofWal();
+    const [file, names] = ofWal();
     expect(onDisk.splice(0)).toEqual([
       [file, ["making"], ready],
-      [directory, [segment(1)], ready],
+      [names, [segment(1)], ready],
     ]);
     await history.takeCopied(data);
     expect(onDisk.splice(0).map(([ino]) => ino)).toEqual(ofWal());
