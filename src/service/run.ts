@@ -59,7 +59,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     const firstKey = beginning.seedAtStart(service);
     if (postgres) await postgres.begin(service);
     else service.change(({ store: { operations } }, at) => operations.setEnds(at));
-    const stopTimers = keepTime(service);
+    const timers = [keepTime(service), keepClear(service)];
     const origin = originOf(options, listening.port);
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
     ports.stdout(`Listening on ${origin}${apiRoot}`);
@@ -73,7 +73,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     } else if (served) ports.stdout(`Certificate authority: ${served.authorityFile}`);
     if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
-    stopTimers();
+    for (const stop of timers) stop();
     return 0;
   } catch (error) {
     if (!foreseen.some((kind) => error instanceof kind) || !(error instanceof Error)) throw error;
@@ -225,6 +225,34 @@ function keepTime(service: Service): () => void {
   return () => {
     stopFollowing();
     cancel();
+  };
+}
+
+/** Rest between two turns of clearing, in milliseconds: others have half of the loop meanwhile. */
+const restMs = 25;
+
+/** Clears what was deleted, also by an earlier process. */
+function keepClear(service: Service): () => void {
+  const { clock, store } = service.context;
+  let cancel: (() => void) | undefined;
+  const begin = (restedMs = restMs) => {
+    if (cancel === undefined && store.removed.any()) cancel = clock.after(restedMs, turn);
+  };
+  const turn = () => {
+    cancel = undefined;
+    try {
+      service.clear();
+      begin();
+    } catch (error) {
+      service.internalError(error);
+      begin(retryMs);
+    }
+  };
+  const stopFollowing = service.onChange(() => begin());
+  begin();
+  return () => {
+    stopFollowing();
+    cancel?.();
   };
 }
 

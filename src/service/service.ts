@@ -5,7 +5,7 @@ import { ModelBackend } from "./computes/model.ts";
 import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";
-import { mostAtOnce, nextDue, settle } from "./domain/due-events.ts";
+import { clear, mostAtOnce, nextDue, settle } from "./domain/due-events.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
 import { longestBody } from "./http/body.ts";
 import { nothing } from "./http/check.ts";
@@ -158,6 +158,11 @@ export class Service {
     const due = this.nextDue();
     if (due === undefined || due > now) return;
     this.change((context) => settle(context, now, most));
+  }
+
+  /** Clears a part of what was deleted. */
+  clear(): void {
+    this.change(clear);
   }
 
   /** Time of the next timer, in milliseconds since the epoch; `undefined` if there is none. */

@@ -301,7 +301,7 @@ it("a service that has ended follows its changes no more", async () => {
   onTestFinished(() => followed.mockRestore());
   const running = new Running("--port", "0");
   await running.listening();
-  expect(followers).toBe(1);
+  expect(followers).toBe(2);
   expect([await running.stop(), followers]).toEqual([0, 0]);
 });
 

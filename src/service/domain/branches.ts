@@ -9,7 +9,7 @@ import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { refuseExpiringParent, refuseExpiry, ttlSeconds } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
-import { refuseBeyondLimit, refuseLargeCatalog, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./limits.ts";
+import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./limits.ts";
 import { removeBranch } from "./recovery.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
@@ -37,7 +37,6 @@ export function createBranch(
   const endpoints = wanted.endpoints ?? [];
   if (endpoints.filter(({ type }) => type === "read_write").length > 1) throw refusals.secondPrimary();
   refuseBeyondLimit(context, project);
-  refuseLargeCatalog(context, source);
   if (init_source === "schema-only") refuseRootBeyondLimit(context, project);
   if (isProtected) refuseProtectedBeyondLimit(context, project);
   refuseLong("annotation_value", wanted.annotation_value, () => context.store.branches.lengthOfDetails(project.id));

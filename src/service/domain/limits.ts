@@ -4,7 +4,6 @@ import { refuseBeyondOwner } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
-import type { Branch } from "../store/branches.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
@@ -73,25 +72,4 @@ function ofPlan(
 ) {
   const plan = planOf(store, project.owner);
   return { plan, limit: planRules(options.rules, plan)[limited], count: store.branches.count(project.id, kind) };
-}
-
-/** The most roles and databases of all branches of a project together, which go with the project in one go. */
-const mostInCatalogs = 50_000;
-
-/** A branch with so few of either has them not summed up: the number of branches is bounded. */
-const few = 8;
-
-/** Refuses more roles or databases in a branch, or in a copy of it, than its project may have in all. */
-export function refuseLargeCatalog({ store }: ServiceContext, branch: Branch, more?: number): void {
-  const { projectId, id } = branch;
-  if (Math.max(store.catalogs.countRoles(id), store.catalogs.countDatabases(id)) <= few) return;
-  const added = more ?? sizeOfCatalog(store, branch);
-  if (store.catalogs.countOfProject(projectId) + added <= mostInCatalogs) return;
-  const most = `the branches of a project have at most ${mostInCatalogs} of them together`;
-  throw refusals.limitExceeded("roles and databases", most, { remedy: "delete a branch" });
-}
-
-/** The number of roles and databases of a branch. */
-export function sizeOfCatalog({ catalogs }: Store, { id }: Branch): number {
-  return catalogs.countRoles(id) + catalogs.countDatabases(id);
 }

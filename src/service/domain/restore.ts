@@ -14,7 +14,7 @@ import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast } from "./history.ts";
 import { beginningOf, pointOf } from "./history-point.ts";
-import { refuseBeyondLimit, refuseLargeCatalog, sizeOfCatalog } from "./limits.ts";
+import { refuseBeyondLimit } from "./limits.ts";
 import type { BranchRestore } from "./requests.ts";
 
 /**
@@ -42,10 +42,7 @@ export function restoreBranch(
   refuseIncomplete({ itself, point, preserve_under_name }, children);
   const past = checkPast(context, { project, branch: source }, "source", point, at);
   refuseTaken(context, project, preserve_under_name);
-  const preserves = preserve_under_name !== undefined;
-  if (preserves) refuseBeyondLimit(context, project);
-  const lost = preserves ? 0 : sizeOfCatalog(context.store, branch);
-  refuseLargeCatalog(context, source, sizeOfCatalog(context.store, source) - lost);
+  if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
   refuseWhileBusy(context, project.id);
 
   const backup =

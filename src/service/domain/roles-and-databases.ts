@@ -7,7 +7,6 @@ import type { Branch } from "../store/branches.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import { refuseLargeCatalog } from "./limits.ts";
 
 /** The most roles, and the most databases, that the calls of the API make in a branch: the vendor's limit. */
 export const mostInBranch = 500;
@@ -34,7 +33,7 @@ export function createRole(place: Place, wanted: { name: string; login: boolean 
   const { context, branch, at } = place;
   if (context.catalog.role(branch.id, wanted.name))
     throw refusals.conflict(`role ${quoted(wanted.name)} already exists`);
-  refuseFull(place, "roles", context.catalog.roles(branch.id));
+  refuseFull("roles", context.catalog.roles(branch.id));
   refuseBusy(place);
   return { role: context.catalog.createRole(branch.id, wanted, at), operations: applied(place) };
 }
@@ -69,7 +68,7 @@ export function createDatabase(place: Place, wanted: { name: string; ownerName: 
   const { context, branch, at } = place;
   refuseTakenDatabase(place, wanted.name);
   refuseStranger(place, wanted.ownerName);
-  refuseFull(place, "databases", context.catalog.databases(branch.id));
+  refuseFull("databases", context.catalog.databases(branch.id));
   refuseBusy(place);
   return { database: context.catalog.createDatabase(branch.id, wanted, at), operations: applied(place) };
 }
@@ -97,11 +96,10 @@ export function deleteDatabase(place: Place, database: BranchDatabase): Database
   return { database, operations: applied(place) };
 }
 
-function refuseFull({ context, branch }: Place, what: "roles" | "databases", present: readonly unknown[]): void {
+function refuseFull(what: "roles" | "databases", present: readonly unknown[]): void {
   if (present.length >= mostInBranch) {
     throw refusals.limitExceeded(what, `a branch has at most ${mostInBranch} ${what}`);
   }
-  refuseLargeCatalog(context, branch, 1);
 }
 
 function refuseTakenDatabase({ context, branch }: Place, name: string): void {

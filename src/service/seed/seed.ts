@@ -71,7 +71,9 @@ function plantKey(
 }
 
 function plantProject(context: ServiceContext, seed: SeedProject, at: number): void {
-  const { projects, branches } = context.store;
+  const { projects, branches, removed } = context.store;
+  // A deleted project may have the same ids.
+  while (removed.clearSome());
   const owner = placed(`project ${seed.id}, owner`, () => ownerNamed(context.store, seed.owner));
   const { id, name = id, regionID: regionId, pgVersion } = seed;
   projects.insert({

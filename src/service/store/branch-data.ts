@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { ofProject } from "./projects.ts";
 import { flag, number, optionalText, text } from "./row.ts";
 import { Table } from "./table.ts";
 
@@ -59,7 +60,7 @@ export class BranchDataRows {
 
   /** The branches that are ready and have none, parents first. */
   missing(): string[] {
-    const ready = "WHERE current_state = 'ready' AND lacks_data = 1";
+    const ready = `WHERE current_state = 'ready' AND lacks_data = 1 AND ${ofProject}`;
     const rows = this.#db.all(`SELECT id FROM branches INDEXED BY branches_without_data ${ready} ORDER BY seq`);
     return rows.map((row) => text(row, "id"));
   }

@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 import { BranchDetails, notePath } from "./details.ts";
-import { type Owner, ofOwners, ownerLists } from "./projects.ts";
+import { type Owner, ofOwners, ofProject, ownerLists } from "./projects.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
 import {
   type Fields,
@@ -147,7 +147,7 @@ export class Branches {
 
   /** Also finds a deleted one that can be recovered, as its data is still there. */
   byId(id: string): Branch | undefined {
-    return this.#all.one("WHERE id = ?", id);
+    return this.#all.one(`WHERE id = ? AND ${ofProject}`, id);
   }
 
   /** As `byId`, for many at once, in their order. */
@@ -159,7 +159,7 @@ export class Branches {
 
   /** As `byId`. */
   exists(id: string): boolean {
-    return this.#all.has("WHERE id = ?", id);
+    return this.#all.has(`WHERE id = ? AND ${ofProject}`, id);
   }
 
   default(projectId: string): Branch | undefined {
@@ -251,8 +251,8 @@ export class Branches {
   /** The branch that expires next; one whose data another branch is still to get stays until then. */
   nextToExpire(): { branch: Branch; due: number } | undefined {
     const isSource = "EXISTS (SELECT 1 FROM branch_sources WHERE source_id = branches.id)";
-    const next = `WHERE expires_at IS NOT NULL AND ${present} AND NOT ${isSource} ORDER BY expires_at, seq LIMIT 1`;
-    const branch = this.#all.one(next);
+    const free = `expires_at IS NOT NULL AND ${present} AND NOT ${isSource} AND ${ofProject}`;
+    const branch = this.#all.one(`WHERE ${free} ORDER BY expires_at, seq LIMIT 1`);
     return branch?.expiresAt === undefined ? undefined : { branch, due: branch.expiresAt };
   }
 

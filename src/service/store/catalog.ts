@@ -88,20 +88,6 @@ export class Catalogs {
     this.#databases.delete("WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
-  countRoles(branchId: string): number {
-    return this.#roles.count("WHERE branch_id = ?", branchId);
-  }
-
-  countDatabases(branchId: string): number {
-    return this.#databases.count("WHERE branch_id = ?", branchId);
-  }
-
-  /** The roles and databases of all branches of a project, deleted ones that can be recovered too. */
-  countOfProject(projectId: string): number {
-    const ofBranches = "WHERE branch_id IN (SELECT id FROM branches WHERE project_id = ?)";
-    return this.#roles.count(ofBranches, projectId) + this.#databases.count(ofBranches, projectId);
-  }
-
   /** Changes the databases of a branch as clients of its Postgres have. */
   takeOver(branchId: string, { dropped, given, created }: ChangedWithSql, at: number): void {
     for (const { name } of dropped) this.deleteDatabase(branchId, name);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
 import { attributeFields, type StoredAttributes } from "./compute-attributes.ts";
 import type { Database } from "./database.ts";
-import { type Owner, ofOwners, ownerLists } from "./projects.ts";
+import { type Owner, ofOwners, ofProject, ownerLists } from "./projects.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 import { type Fields, oneOf, Table } from "./table.ts";
 
@@ -111,7 +111,7 @@ export class Endpoints {
   }
 
   byId(id: string): StoredEndpoint | undefined {
-    return this.#table.one("WHERE id = ?", id);
+    return this.#table.one(`WHERE id = ? AND ${ofProject}`, id);
   }
 
   /** All endpoints of a project, oldest first. */
@@ -225,9 +225,8 @@ export class Endpoints {
 
   /** The endpoint that suspends for inactivity next. */
   nextToSuspend(): { id: string; due: number } | undefined {
-    const row = this.#db.one(
-      "SELECT id, suspend_due FROM endpoints WHERE suspend_due IS NOT NULL ORDER BY suspend_due, seq LIMIT 1",
-    );
+    const next = `WHERE suspend_due IS NOT NULL AND ${ofProject} ORDER BY suspend_due, seq LIMIT 1`;
+    const row = this.#db.one(`SELECT id, suspend_due FROM endpoints ${next}`);
     return row && { id: text(row, "id"), due: number(row, "suspend_due") };
   }
 }

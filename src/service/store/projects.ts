@@ -79,7 +79,7 @@ export class Projects {
   }
 
   get(id: string): Project | undefined {
-    return this.#table.one("WHERE id = ?", id);
+    return this.#table.one("WHERE id = ? AND removed = 0", id);
   }
 
   list({ owners, search, afterSeq, id, limit }: ProjectFilter): Project[] {
@@ -109,7 +109,7 @@ export class Projects {
   }
 
   count({ kind, id }: Owner): number {
-    return this.#table.count(`WHERE owner_${kind}_id = ?`, id);
+    return this.#table.count(`WHERE owner_${kind}_id = ? AND removed = 0`, id);
   }
 
   /** The number of branches, or of computes, of all projects of an owner. */
@@ -149,17 +149,19 @@ export class Projects {
     this.#table.update({ owner, updatedAt: at }, "WHERE id = ?", id);
   }
 
-  /** With its branches, endpoints and operations. */
-  delete(id: string): void {
-    this.#db.run("DELETE FROM endpoints WHERE project_id = ?", id);
-    this.#table.delete("WHERE id = ?", id);
+  /** As if it and all that belongs to it were deleted. */
+  remove(id: string): void {
+    this.#db.run("UPDATE projects SET removed = 1 WHERE id = ?", id);
   }
 }
+
+/** A condition on a branch or compute that is found by its id alone: its project was not deleted. */
+export const ofProject = "EXISTS (SELECT 1 FROM projects p WHERE p.id = project_id AND p.removed = 0)";
 
 /** A condition on a project: it belongs to one of the owners whose lists are the first two values. */
 export function ofOwners(project: "p" | "projects"): string {
   const among = (column: string, place: string) => `${project}.${column} IN (SELECT value FROM json_each(${place}))`;
-  return `(${among("owner_account_id", "?1")} OR ${among("owner_organization_id", "?2")})`;
+  return `${project}.removed = 0 AND (${among("owner_account_id", "?1")} OR ${among("owner_organization_id", "?2")})`;
 }
 
 /** A condition on a project: its name or id has the third value in it. */

@@ -11,10 +11,12 @@ import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
 import { endpointDays, endpointQuarters, Periods, usageHours } from "./periods.ts";
 import { Projects } from "./projects.ts";
+import { Removed } from "./removed.ts";
 import { text } from "./row.ts";
 
 /** All others belong to rows of these, and go with them. */
-const tables = ["api_keys", "projects", "organizations", "accounts"] as const;
+const usage = ["endpoint_quarters", "endpoint_days", "removed_endpoints"] as const;
+const tables = ["api_keys", "projects", "organizations", "accounts", ...usage] as const;
 
 /** The most characters of lists of computes that are kept, of all projects. */
 const mostOfLists = 64_000_000;
@@ -34,6 +36,7 @@ export class Store {
   readonly endpoints: Endpoints;
   readonly operations: Operations;
   readonly connections: Connections;
+  readonly removed: Removed;
   readonly #db: Database;
   readonly #endpointLists = new KeptTexts(mostOfLists);
 
@@ -52,6 +55,7 @@ export class Store {
     this.endpoints = new Endpoints(db, (projectId) => this.#endpointLists.delete(projectId));
     this.operations = new Operations(db);
     this.connections = new Connections(db);
+    this.removed = new Removed(db);
   }
 
   /** `file` is a path or `:memory:`. Throws `StoreUnusable`. */
@@ -80,9 +84,9 @@ export class Store {
     return value;
   }
 
-  /** With its branches, computes and operations. */
+  /** With its branches, computes and operations, which are cleared later. */
   deleteProject(projectId: string): void {
-    this.projects.delete(projectId);
+    this.projects.remove(projectId);
     this.#endpointLists.delete(projectId);
   }
 

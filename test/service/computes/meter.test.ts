@@ -124,6 +124,7 @@ it("the usage is kept for a week, across restarts, and goes with the project", (
   running();
   expect(rows()).toBe(1);
   shop.ana(`DELETE /projects/${project}`);
+  shop.core.clear();
   expect(rows()).toBe(0);
 });
 

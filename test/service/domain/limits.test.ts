@@ -1,61 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const branches = `/projects/${project}/branches`;
-
-/** A shop with a branch of 201 roles and as many databases, and with so many roles in another one. */
-function shopWith(of: string, more: number): Shop {
-  const shop = new Shop({ rateLimits: undefined });
-  shop.core.change(({ catalog }, at) => {
-    for (let n = 0; n < 200; n += 1) {
-      catalog.createRole(of, { name: `role-${n}`, login: true }, at);
-      catalog.createDatabase(of, { name: `db-${n}`, ownerName: `role-${n}` }, at);
-    }
-  });
-  const numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)";
-  const roles = "INSERT INTO roles SELECT ?2, n + 1, 'more-' || n, 1, '', 0, 0 FROM n";
-  shop.database.run(`${numbers} ${roles}`, more, staging);
-  return shop;
-}
-
-describe("a project whose branches have 50,000 roles and databases together", () => {
-  it("gets no more by a copy of a branch, and does by one that has few of them", () => {
-    const shop = shopWith(preview, 49_192);
-    const copy = (parent_id: string) => shop.ana(`POST ${branches}`, { branch: { parent_id } });
-    const restore = (id: string, body: object) => shop.ana(`POST ${branches}/${id}/restore`, body);
-    const refused = {
-      status: 422,
-      body: {
-        message:
-          "roles and databases limit exceeded: the branches of a project have at most 50000 of them together, so delete a branch first",
-      },
-    };
-    expect(copy(preview).status).toBe(201);
-    shop.finishOperations();
-    expect(copy(preview)).toMatchObject(refused);
-    expect(restore(staging, { source_branch_id: preview, preserve_under_name: "kept" })).toMatchObject(refused);
-    expect(copy(main).status).toBe(201);
-  });
-
-  it("may be restored where what a branch loses makes room for what it gets", () => {
-    const shop = shopWith(preview, 49_592);
-    const restore = (id: string, body: object) => shop.ana(`POST ${branches}/${id}/restore`, body).status;
-    const larger = restore(main, { source_branch_id: preview, preserve_under_name: "kept" });
-    expect([larger, restore(staging, { source_branch_id: preview })]).toEqual([422, 200]);
-  });
-
-  it("gets no more by a call either, but in a branch that has few of them", () => {
-    const shop = shopWith(preview, 49_594);
-    const bodies = {
-      role: { role: { name: "one-more" } },
-      database: { database: { name: "one-more", owner_name: "neondb_owner" } },
-    };
-    const make = (id: string, kind: "role" | "database") =>
-      shop.ana(`POST ${branches}/${id}/${kind}s`, bodies[kind]).status;
-    expect(shop.core.context.store.catalogs.countOfProject(project)).toBe(50_000);
-    expect([make(preview, "role"), make(preview, "database"), make(main, "role")]).toEqual([422, 422, 201]);
-  });
-});
 
 it("a transfer and a deletion read none of the branches and computes of a project", () => {
   const shop = new Shop();

@@ -1,4 +1,8 @@
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { ServiceProcess } from "../../support/processes.ts";
 import { crash } from "./crashes.ts";
 
 it("50 times killed while it is being written to, the service has lost nothing that it answered", async () => {
@@ -6,4 +10,57 @@ it("50 times killed while it is being written to, the service has lost nothing t
   expect(problems).toEqual([]);
   // How much it gets done between two kills depends on the machine; that it does something shows that it came back.
   expect(answered).toBeGreaterThan(50);
+}, 600_000);
+
+const Made = z.object({ project: z.object({ id: z.string() }), endpoints: z.tuple([z.object({ id: z.string() })]) });
+
+/** Lets a compute of a data file have a thousand more beside it, each with a day of usage. */
+function fill(file: string, like: string): void {
+  const sqlite = new DatabaseSync(file);
+  const columns = sqlite.prepare("SELECT name FROM pragma_table_info('endpoints')").all();
+  const own: Readonly<Record<string, string>> = { id: "'ep-' || n", seq: "100 + n", type: "'read_only'" };
+  const values = columns.map(({ name }) => own[String(name)] ?? String(name)).join(", ");
+  const numbers = "WITH RECURSIVE n(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)";
+  sqlite.prepare(`${numbers} INSERT INTO endpoints SELECT ${values} FROM n, endpoints WHERE id = ?2`).run(999, like);
+  const quarters = "INSERT INTO endpoint_quarters SELECT 'ep-' || (n / 96), n % 96, 1, 1, 1, 1 FROM n";
+  sqlite.prepare(`${numbers} ${quarters}`).run(95_999);
+  sqlite.close();
+}
+
+/** The rows of a data file that are still to be cleared, and those that have lost what they belong to. */
+function leftIn(file: string): { left: number; lost: unknown[] } {
+  const sqlite = new DatabaseSync(file);
+  const tables = ["projects WHERE removed = 1", "endpoint_quarters", "removed_endpoints"];
+  const counts = tables.map((name) => Number(sqlite.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.["n"]));
+  const ids = "SELECT id FROM endpoints UNION ALL SELECT id FROM removed_endpoints";
+  const usage = `SELECT endpoint_id FROM endpoint_quarters WHERE endpoint_id NOT IN (${ids}) LIMIT 3`;
+  const lost = [...sqlite.prepare("PRAGMA foreign_key_check").all(), ...sqlite.prepare(usage).all()];
+  sqlite.close();
+  return { left: counts.reduce((sum, count) => sum + count, 0), lost };
+}
+
+it("a deletion that one kill after the other interrupts shows nothing meanwhile, and leaves no row in the end", async () => {
+  await using service = await ServiceProcess.start({ timeScale: 1000 });
+  const key = service.firstKey;
+  const { project, endpoints } = Made.parse(await service.call("POST", "/projects", { project: {} }, key));
+  await service.kill();
+  fill(service.dataFile, endpoints[0].id);
+  await service.start();
+  const path = `/projects/${project.id}`;
+  await expect
+    .poll(async () => (await service.send("DELETE", path, undefined, key)).status, { timeout: 60_000 })
+    .toBe(200);
+  const left: number[] = [];
+  for (let lifetime = 10; left.at(-1) !== 0 && left.length < 50; lifetime += 10) {
+    await service.kill();
+    const found = leftIn(service.dataFile);
+    expect(found.lost).toEqual([]);
+    left.push(found.left);
+    await service.start();
+    for (const of of [path, `${path}/endpoints`, `${path}/branches`]) {
+      expect([of, (await service.send("GET", of, undefined, key)).status]).toEqual([of, 404]);
+    }
+    await sleep(lifetime);
+  }
+  expect([left.at(-1), new Set(left).size > 2]).toEqual([0, true]);
 }, 600_000);
