@@ -6,7 +6,7 @@ import { sets, withRequested } from "../store/compute-attributes.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type Step, schedule, steps } from "./chain.ts";
-import type { Changed } from "./create.ts";
+import { type Changed, refuseFullBranch } from "./create.ts";
 import { checkSettings, checkSizes, checkSuspension } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
@@ -45,6 +45,7 @@ export function changeEndpoint(
     const target = required("branch", branches.get(project.id, after.branchId));
     if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();
     if (target.currentState !== "ready") throw refusals.notReady("branch");
+    refuseFullBranch(context, target.id);
   }
   if (wanted.settings) refuseLong("settings", after.settings, () => endpoints.lengthOfSettings(project.id));
   if (wanted.settings || resized) checkSettings(context, project, after);

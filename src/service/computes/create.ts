@@ -30,6 +30,7 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
   if (wanted.type === "read_write" && endpoints.primaryOf(branch.id)) throw refusals.secondPrimary();
   if (branch.currentState !== "ready") throw refusals.notReady("branch");
   refuseTooManyComputes(context, project, 1);
+  refuseFullBranch(context, branch.id);
   const endpoint = newEndpoint(context, project, wanted, at);
   if (endpoint.disabled) {
     endpoints.insert({ ...endpoint, currentState: "idle" });
@@ -49,6 +50,15 @@ export function refuseTooManyComputes(context: ServiceContext, { id, owner }: Pr
     throw refusals.limitExceeded("computes", `a project has at most ${mostComputes} computes`);
   }
   refuseBeyondOwner(context, owner, "computes", more);
+}
+
+/** The most computes of a branch: they go with it in one turn of the loop. */
+const mostOnBranch = 1000;
+
+/** Refuses one more compute on a branch that has as many as it may have. */
+export function refuseFullBranch({ store }: ServiceContext, branchId: string): void {
+  if (store.endpoints.countsOf(branchId).all < mostOnBranch) return;
+  throw refusals.limitExceeded("computes", `a branch has at most ${mostOnBranch} computes`);
 }
 
 /**

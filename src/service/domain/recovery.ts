@@ -31,9 +31,8 @@ export function removeBranch(
   if (!recoverable) return branches.delete(branch.id);
   branches.hide(branch.id, { at, until: at + recoverableMs, method });
   const project = required("project", projects.get(branch.projectId));
-  branches.forgetBeyond(project.id, mostBranches(context.store, project));
-  const hasTooMany = () => endpoints.countDeleted(project.id) > mostComputes;
-  while (hasTooMany() && branches.forgetFirst(project.id));
+  branches.forgetBeyond(project.id, mostBranches(context.store, project), at);
+  if (endpoints.countDeleted(project.id) > mostComputes) branches.forgetComputesBeyond(project.id, mostComputes, at);
 }
 
 /** Brings a deleted branch back, with its computes, idle, and without an end. It needs the room of a new one. */

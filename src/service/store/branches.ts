@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database, Value } from "./database.ts";
 import { BranchDetails, notePath } from "./details.ts";
 import { type Owner, ofOwners, ofProject, ownerLists } from "./projects.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
@@ -112,8 +112,7 @@ export class Branches {
 
   /** All of a project that were deleted and can be recovered, oldest first. */
   listDeleted(projectId: string): DeletedBranch[] {
-    const deleted = "INDEXED BY branches_deleted WHERE project_id = ? AND deleted_at IS NOT NULL";
-    return this.#deleted.all(`${deleted} ORDER BY seq`, projectId);
+    return this.#deleted.all(`${deletedOf} ORDER BY seq`, projectId);
   }
 
   /** Deletes a branch so that it can be recovered. */
@@ -121,17 +120,22 @@ export class Branches {
     this.#deleted.update({ deletion: deleted }, "WHERE id = ?", id);
   }
 
-  /** Deletes all but so many of a project that can be recovered for good, those first that were deleted first. */
-  forgetBeyond(projectId: string, most: number): void {
-    const newest = "ORDER BY deleted_at DESC, seq DESC LIMIT -1 OFFSET ?";
-    const beyond = `SELECT id FROM branches WHERE project_id = ? AND deleted_at IS NOT NULL ${newest}`;
-    this.#all.delete(`WHERE id IN (${beyond})`, projectId, most);
+  /** Ends the recovery of a project's deleted branches, all but so many that were deleted last. */
+  forgetBeyond(projectId: string, most: number, at: number): void {
+    this.#forget(`SELECT id FROM branches ${deletedOf} ${newestFirst} LIMIT -1 OFFSET ?`, at, projectId, most);
   }
 
-  /** Deletes for good the one of a project that was deleted first, and can be recovered; answers false without one. */
-  forgetFirst(projectId: string): boolean {
-    const first = "WHERE project_id = ? AND deleted_at IS NOT NULL ORDER BY deleted_at, seq LIMIT 1";
-    return this.#all.delete(`WHERE id IN (SELECT id FROM branches ${first})`, projectId) > 0;
+  /** The same, all but those deleted last that had so many computes together. */
+  forgetComputesBeyond(projectId: string, most: number, at: number): void {
+    const own = "(SELECT count(*) FROM deleted_endpoints d WHERE d.branch_id = branches.id)";
+    const sums = `SELECT id, sum(${own}) OVER (${newestFirst}) AS computes FROM branches ${deletedOf}`;
+    this.#forget(`SELECT id FROM (${sums}) WHERE computes > ?`, at, projectId, most);
+  }
+
+  /** Branches are then due to be forgotten: a deletion of thousands takes turns. */
+  #forget(ids: string, at: number, ...values: Value[]): void {
+    const which = `WHERE recoverable_until > ? AND id IN (${ids})`;
+    this.#db.run(`UPDATE branches SET recoverable_until = ? ${which}`, at, at, ...values);
   }
 
   /** Takes the deletion of a branch back. */
@@ -268,6 +272,8 @@ export class Branches {
 }
 
 const present = "deleted_at IS NULL";
+const deletedOf = "INDEXED BY branches_deleted WHERE project_id = ? AND deleted_at IS NOT NULL";
+const newestFirst = "ORDER BY deleted_at DESC, seq DESC";
 
 const branchKinds = { any: "true", root: "parent_id IS NULL", protected: "is_protected = 1" };
 

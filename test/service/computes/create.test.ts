@@ -8,7 +8,7 @@ it("a compute beyond 5,000 of a project is refused by every way to make one, unt
     const like = store.endpoints.byId(primary);
     if (!like) throw new Error("the primary is gone");
     for (let made = 1; made < 5000; made += 1) {
-      store.endpoints.insert({ ...like, id: `ep-more-${made}`, type: "read_only" });
+      store.endpoints.insert({ ...like, id: `ep-more-${made}`, branchId: preview, type: "read_only" });
     }
   });
   const create = () =>
@@ -96,6 +96,29 @@ it("a compute has the name that it is given, and none by the letter of the speci
   const made = strict.ana(`POST /projects/${project}/endpoints`, { endpoint: wanted });
   expect([made.status, made.body["endpoint"]]).toEqual([201, expect.not.objectContaining({ name: "reports" })]);
   expect(strict.core.context.store.endpoints.list(project).map(({ name }) => name)).toEqual([undefined, undefined]);
+});
+
+it("a compute beyond 1,000 of a branch is made neither on it nor moved to it, and is on another one", () => {
+  const shop = new Shop();
+  const { endpoints } = shop.core.context.store;
+  const path = `/projects/${project}/endpoints`;
+  const create = (branch_id: string) => {
+    const made = shop.ana(`POST ${path}`, { endpoint: { branch_id, type: "read_only", disabled: true } });
+    return [made.status, made.body["message"]];
+  };
+  shop.core.change(() => {
+    const like = endpoints.byId(primary);
+    if (!like) throw new Error("the primary is gone");
+    for (let made = 1; made < 1000; made += 1) {
+      endpoints.insert({ ...like, id: `ep-more-${made}`, branchId: preview, type: "read_only" });
+    }
+  });
+  const message = "computes limit exceeded: a branch has at most 1000 computes, so delete one first";
+  expect([create(preview)[0], create(preview), create(main)[0]]).toEqual([201, [422, message], 201]);
+  const moved = shop.ana(`PATCH ${path}/${primary}`, { endpoint: { branch_id: preview } });
+  expect([moved.status, moved.body["message"]]).toEqual([422, message]);
+  shop.ana(`DELETE ${path}/ep-more-1`);
+  expect(shop.ana(`PATCH ${path}/${primary}`, { endpoint: { branch_id: preview } }).status).toBe(200);
 });
 
 it("a seed with more than 5,000 computes in a project is refused with the limit", () => {

@@ -129,6 +129,22 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(shop.core.context.store.endpoints.countDeleted(project)).toBe(2010);
   });
 
+  it("many deleted branches are forgotten one by one, once the plan or the computes of later ones leave no room", () => {
+    const { branches, endpoints } = shop.core.context.store;
+    const ids = Array.from({ length: 30 }, (_, n) => made({ name: `pr-${n}` }));
+    for (const id of ids) shop.ana(`DELETE ${base}/${id}`);
+    const deleted = () => branches.listDeleted(project).length;
+    shop.core.change(({ store }, at) => store.branches.forgetBeyond(project, 10, at));
+    const inOneTurn = deleted();
+    shop.core.settle(shop.time.now(), 5);
+    expect([inOneTurn, deleted()]).toEqual([30, 25]);
+    shop.core.settle();
+    expect([deleted(), endpoints.countDeleted(project)]).toEqual([10, 10]);
+    shop.core.change(({ store }, at) => store.branches.forgetComputesBeyond(project, 7, at));
+    shop.core.settle();
+    expect(branches.listDeleted(project).map(({ id }) => id)).toEqual(ids.slice(-7));
+  });
+
   it("leaves its name at once when it is deleted for good, at first or later", () => {
     const again = () => shop.ana(`POST ${base}`, { branch: { name: "preview" } });
     shop.ana(`DELETE ${base}/${preview}`);
