@@ -1,5 +1,5 @@
 import type { ServiceContext } from "../context.ts";
-import { refusals, required } from "../refusal.ts";
+import { refusals } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
@@ -26,11 +26,8 @@ export function ownerNamed({ accounts }: Store, id: string): Owner {
   throw refusals.notFound(`account or organization ${id}`);
 }
 
-/** Moves a project to another account or organization, which exists. Keys scoped to it are revoked with the move. */
-export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
-  const { projects, keys } = context.store;
-  const project = required(`project ${projectId}`, projects.get(projectId));
-  if (isSameOwner(project.owner, owner)) return;
-  keys.revokeScopedTo(projectId, at);
-  projects.setOwner(projectId, owner, at);
+/** Moves projects to another account or organization, which exists. Keys scoped to them are revoked with the move. */
+export function moveProjects(context: ServiceContext, ids: readonly string[], owner: Owner, at: number): void {
+  context.store.keys.revokeScopedTo(ids, at);
+  context.store.projects.setOwner(ids, owner, at);
 }

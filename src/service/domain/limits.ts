@@ -4,6 +4,7 @@ import { refuseBeyondOwner } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import { planRules } from "../rules.ts";
+import type { BranchKind } from "../store/branches.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
@@ -19,12 +20,18 @@ export function mostProjects(plan: string): number {
   return allowedBy(plan).projects;
 }
 
-/** Refuses one more project where its owner would have more than the plan allows. */
-export function refuseProjectBeyondLimit({ store }: ServiceContext, owner: Owner): void {
+/** Refuses so many more projects where their owner would have more than the plan allows. */
+export function refuseProjectsBeyondLimit({ store }: ServiceContext, owner: Owner, more: number): void {
   const limit = mostProjects(planOf(store, owner));
-  if (store.projects.count(owner) < limit) return;
+  if (store.projects.count(owner) + more <= limit) return;
   const most = `an owner of this plan has at most ${limit} projects`;
   throw refusals.limitExceeded("projects", most, { code: errorCodes.projectsLimit });
+}
+
+/** The most branches of each kind that a project of an owner has. */
+export function mostOfKinds({ store, options }: ServiceContext, owner: Owner): Readonly<Record<BranchKind, number>> {
+  const { rootBranches: root, protectedBranches } = planRules(options.rules, planOf(store, owner));
+  return { any: mostBranches(store, { owner }), root, protected: protectedBranches };
 }
 
 /** The most branches of a project, and the most deleted ones that it keeps beside them. */

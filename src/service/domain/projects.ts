@@ -11,7 +11,7 @@ import { ProjectDetails } from "../store/details.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
-import { refuseProjectBeyondLimit } from "./limits.ts";
+import { refuseProjectsBeyondLimit } from "./limits.ts";
 import { replicatesLogically } from "./replication.ts";
 import type { ChangedProject, NewProject } from "./requests.ts";
 
@@ -26,7 +26,7 @@ export function createProject(
   wanted: NewProject,
   at: number,
 ): CreatedBranch & { project: Project } {
-  refuseProjectBeyondLimit(context, owner);
+  refuseProjectsBeyondLimit(context, owner, 1);
   const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
   const default_endpoint_settings = usualSettings(wanted);
   const pgVersion = wanted.pg_version ?? 17;

@@ -1,46 +1,48 @@
-import { isSameOwner, moveProject, planOf } from "../accounts/owner.ts";
+import { isSameOwner, moveProjects, planOf } from "../accounts/owner.ts";
 import { checkPlan, refuseBeyondOwner } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
-import { Refusal, refusals } from "../refusal.ts";
-import type { Owner, Project } from "../store/projects.ts";
+import { Refusal, refusals, required } from "../refusal.ts";
+import type { Owner } from "../store/projects.ts";
 import {
+  mostOfKinds,
   refuseBeyondLimit,
-  refuseProjectBeyondLimit,
+  refuseProjectsBeyondLimit,
   refuseProtectedBeyondLimit,
   refuseRootBeyondLimit,
 } from "./limits.ts";
 
 /**
  * Moves projects from one owner to another, whose plan must allow what each of them has, and who must have room for
- * all. To be called in a transaction.
+ * all. Hundreds of projects are looked at together. To be called in a transaction.
  */
 export function transferProjects(
   context: ServiceContext,
   { ids, from, to }: { ids: readonly string[]; from: Owner; to: Owner },
   at: number,
 ): void {
-  for (const id of ids) {
-    const project = context.store.projects.get(id);
-    if (!project || !isSameOwner(project.owner, from)) throw refusals.notFound(`project ${id}`);
-    if (isSameOwner(from, to)) continue;
-    fitting(`project ${id} cannot go to ${to.id}`, () => refuseUnfit(context, { ...project, owner: to }));
-    moveProject(context, id, to, at);
-  }
+  const { projects, branches, endpoints } = context.store;
+  const own = new Set(projects.among(ids, from));
+  const other = ids.find((id) => !own.has(id));
+  if (other !== undefined) throw refusals.notFound(`project ${other}`);
   if (isSameOwner(from, to)) return;
+  const plan = planOf(context.store, to);
+  fitting(`the projects cannot go to ${to.id}`, () => refuseProjectsBeyondLimit(context, to, own.size));
+  for (const id of branches.projectsBeyond(ids, mostOfKinds(context, to))) {
+    const project = { ...required("project", projects.get(id)), owner: to };
+    fitting(`project ${id} cannot go to ${to.id}`, () => {
+      refuseBeyondLimit(context, project, 0);
+      refuseRootBeyondLimit(context, project, 0);
+      refuseProtectedBeyondLimit(context, project, 0);
+    });
+  }
+  for (const { projectId, ...shape } of endpoints.shapes(ids)) {
+    fitting(`project ${projectId} cannot go to ${to.id}`, () => checkPlan(context.options.rules, plan, shape));
+  }
+  moveProjects(context, ids, to, at);
   fitting(`the projects cannot go to ${to.id}`, () => {
     refuseBeyondOwner(context, to, "branches", 0);
     refuseBeyondOwner(context, to, "computes", 0);
   });
-}
-
-/** Refuses a project for which its owner's plan has no room, or whose branches or computes it does not allow. */
-function refuseUnfit(context: ServiceContext, project: Project): void {
-  refuseProjectBeyondLimit(context, project.owner);
-  refuseBeyondLimit(context, project, 0);
-  refuseRootBeyondLimit(context, project, 0);
-  refuseProtectedBeyondLimit(context, project, 0);
-  const plan = planOf(context.store, project.owner);
-  for (const one of context.store.endpoints.shapes(project.id)) checkPlan(context.options.rules, plan, one);
 }
 
 /** Runs a check; a refusal says what cannot be done. */

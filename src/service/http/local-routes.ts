@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { putMember, removeMember } from "../accounts/membership.ts";
-import { moveProject, ownerNamed } from "../accounts/owner.ts";
+import { isSameOwner, moveProjects, ownerNamed } from "../accounts/owner.ts";
 import { connect } from "../computes/connect.ts";
+import { required } from "../refusal.ts";
 import { memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, openRoute, param, type Route } from "./route.ts";
@@ -76,7 +77,9 @@ export const localRoutes: readonly Route[] = [
     (request) => {
       const { context, body, at } = request;
       const projectId = param(request, "project_id");
-      moveProject(context, projectId, ownerNamed(context.store, body.owner), at);
+      const owner = ownerNamed(context.store, body.owner);
+      const project = required(`project ${projectId}`, context.store.projects.get(projectId));
+      if (!isSameOwner(project.owner, owner)) moveProjects(context, [projectId], owner, at);
       return { status: 200, body: { project: projectId, owner: body.owner } };
     },
   ),

@@ -112,7 +112,7 @@ export const projectRoutes: readonly Route[] = [
       refuseProtected({ isProtected }, "a project with a protected branch cannot be deleted");
       refuseWhileBusy(context, project.id);
       const body = { project: projectView(context, project, at) };
-      context.store.keys.revokeScopedTo(project.id, at);
+      context.store.keys.revokeScopedTo([project.id], at);
       context.store.deleteProject(project.id);
       return { status: 200, body };
     },

@@ -213,8 +213,19 @@ export class Branches {
   }
 
   /** The number of branches of a project, or of those of a kind. */
-  count(projectId: string, kind: keyof typeof branchKinds = "any"): number {
+  count(projectId: string, kind: BranchKind = "any"): number {
     return this.#all.count(`WHERE project_id = ? AND ${present} AND ${branchKinds[kind]}`, projectId);
+  }
+
+  /** The projects among these that have more branches of a kind. */
+  projectsBeyond(
+    projectIds: readonly string[],
+    { any, root, protected: shielded }: Record<BranchKind, number>,
+  ): string[] {
+    const isMore = (kind: BranchKind) => `count(*) FILTER (WHERE ${branchKinds[kind]}) > ?`;
+    const sql = `SELECT project_id FROM json_each(?) wanted CROSS JOIN branches ON project_id = wanted.value
+      WHERE ${present} GROUP BY project_id HAVING ${isMore("any")} OR ${isMore("root")} OR ${isMore("protected")}`;
+    return this.#db.all(sql, JSON.stringify(projectIds), any, root, shielded).map((row) => text(row, "project_id"));
   }
 
   setState(id: string, currentState: string, at: number): void {
@@ -274,6 +285,8 @@ export class Branches {
 const present = "deleted_at IS NULL";
 const deletedOf = "INDEXED BY branches_deleted WHERE project_id = ? AND deleted_at IS NOT NULL";
 const newestFirst = "ORDER BY deleted_at DESC, seq DESC";
+
+export type BranchKind = keyof typeof branchKinds;
 
 const branchKinds = { any: "true", root: "parent_id IS NULL", protected: "is_protected = 1" };
 

@@ -76,7 +76,7 @@ export class Endpoints {
   readonly #db: Database;
   readonly #table: Table<StoredEndpoint>;
   readonly #metered: Table<MeteredEndpoint>;
-  readonly #shapes: Table<ComputeShape>;
+  readonly #shapes: Table<ComputeShape & { projectId: string }>;
   readonly #changeable: Table<Partial<StoredEndpoint>>;
   readonly #deleted: Table<StoredEndpoint>;
   readonly #operatorChanges: Table<{ endpointId: string; changedAt: number }>;
@@ -87,8 +87,8 @@ export class Endpoints {
     this.#db = db;
     this.#table = new Table(db, "endpoints", kept, "in-table");
     this.#metered = new Table(db, "endpoints", meteredFields);
-    const { minCu, maxCu, suspendTimeoutSeconds } = kept;
-    this.#shapes = new Table(db, "endpoints", { minCu, maxCu, suspendTimeoutSeconds });
+    const { projectId, minCu, maxCu, suspendTimeoutSeconds } = kept;
+    this.#shapes = new Table(db, "endpoints", { projectId, minCu, maxCu, suspendTimeoutSeconds });
     this.#changeable = new Table(db, "endpoints", changeable);
     this.#deleted = new Table(db, "deleted_endpoints", kept);
     this.#operatorChanges = new Table(db, "operator_changes", { endpointId: text, changedAt: number });
@@ -158,10 +158,11 @@ export class Endpoints {
     return this.#table.count("WHERE project_id = ?", projectId);
   }
 
-  /** The shapes that computes of a project have, each once. */
-  shapes(projectId: string): ComputeShape[] {
-    const columns = "min_cu, max_cu, suspend_timeout_seconds";
-    return this.#shapes.select(`SELECT DISTINCT ${columns} FROM endpoints WHERE project_id = ?`, projectId);
+  /** The shapes that computes of some projects have, each once in each project. */
+  shapes(projectIds: readonly string[]): (ComputeShape & { projectId: string })[] {
+    const columns = "project_id, min_cu, max_cu, suspend_timeout_seconds";
+    const computes = "json_each(?) wanted CROSS JOIN endpoints ON project_id = wanted.value";
+    return this.#shapes.select(`SELECT DISTINCT ${columns} FROM ${computes}`, JSON.stringify(projectIds));
   }
 
   /** The length of the settings of all computes of a project, as they are stored. */

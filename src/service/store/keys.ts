@@ -132,9 +132,10 @@ export class Keys {
     this.#revoke("id = ?", id, at);
   }
 
-  /** Revokes all keys scoped to a project that leaves its organization or is deleted. */
-  revokeScopedTo(projectId: string, at: number): void {
-    this.#revoke("kind = 'project' AND project_id = ?", projectId, at);
+  /** Revokes all keys scoped to projects that leave their organization or are deleted. */
+  revokeScopedTo(projectIds: readonly string[], at: number): void {
+    const among = "project_id IN (SELECT value FROM json_each(?))";
+    this.#revoke(`kind = 'project' AND ${among}`, JSON.stringify(projectIds), at);
   }
 
   #revoke(which: string, value: number | string, at: number): void {

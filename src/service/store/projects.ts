@@ -145,8 +145,14 @@ export class Projects {
     return hours.map((_, n) => number(row, `sum${n}`));
   }
 
-  setOwner(id: string, owner: Owner, at: number): void {
-    this.#table.update({ owner, updatedAt: at }, "WHERE id = ?", id);
+  /** The ids among these of an owner's projects. */
+  among(ids: readonly string[], owner: Owner): string[] {
+    const sql = `SELECT p.id FROM json_each(?3) wanted CROSS JOIN projects p ON p.id = wanted.value WHERE ${ofOwners("p")}`;
+    return this.#db.all(sql, ...ownerLists([owner]), JSON.stringify(ids)).map((row) => text(row, "id"));
+  }
+
+  setOwner(ids: readonly string[], owner: Owner, at: number): void {
+    this.#table.update({ owner, updatedAt: at }, "WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
   /** As if it and all that belongs to it were deleted. */

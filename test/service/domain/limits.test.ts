@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const branches = `/projects/${project}/branches`;
@@ -9,10 +9,27 @@ it("a transfer and a deletion read none of the branches and computes of a projec
   database.run("UPDATE branches SET details = 'no JSON' WHERE project_id = ?", project);
   database.run("UPDATE endpoints SET settings = 'no JSON' WHERE project_id = ?", project);
   const moved = { destination_org_id: "org-shop", project_ids: [project] };
-  shop.core.change((context, at) => context.store.projects.setOwner(project, { kind: "account", id: "acc-ana" }, at));
+  shop.core.change((context, at) => context.store.projects.setOwner([project], { kind: "account", id: "acc-ana" }, at));
   expect(shop.ana("POST /users/me/projects/transfer", moved).status).toBe(200);
   expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
   expect(shop.send(keys.shop, `GET /projects/${project}`).status).toBe(404);
+});
+
+it("a transfer of many projects asks the store no more than that of one", () => {
+  const shop = new Shop();
+  const ids = Array.from({ length: 20 }, (_, n) => `more-${n}`);
+  shop.applySeed({ projects: ids.map((id) => ({ id, owner: "acc-ana", branches: [{ id: `br-${id}` }] })) });
+  shop.ana("GET /auth");
+  const asks = (["one", "all", "run"] as const).map((kind) => vi.spyOn(shop.database, kind));
+  const transfer = (project_ids: string[]) => {
+    shop.core.nextDue();
+    for (const spy of asks) spy.mockClear();
+    const { status } = shop.ana("POST /users/me/projects/transfer", { destination_org_id: "org-shop", project_ids });
+    return [status, asks.flatMap(({ mock }) => mock.calls.map(([sql]) => sql))];
+  };
+  expect(transfer(ids)).toEqual(transfer(["ana-own"]));
+  const owners = [...ids, "ana-own"].map((id) => shop.core.context.store.projects.get(id)?.owner.id);
+  expect(new Set(owners)).toEqual(new Set(["org-shop"]));
 });
 
 it("a call that would restart more than 500 running computes is refused, and suspends or changes none", () => {

@@ -50,7 +50,7 @@ it("a transfer takes no project beyond those that its new owner may have, and no
   const refused = transfer("shiny-wind-028834", "shop-two");
   expect([refused.status, refused.body["message"]]).toEqual([
     406,
-    expect.stringMatching(/^project shop-two cannot go to org-free: projects limit exceeded: .* at most 100 projects/),
+    expect.stringMatching(/^the projects cannot go to org-free: projects limit exceeded: .* at most 100 projects/),
   ]);
   expect(shop.core.context.store.projects.count(ofFree)).toBe(99);
   expect(transfer("shop-two").status).toBe(200);

@@ -174,7 +174,7 @@ describe("keys and members", () => {
   it("the keys scoped to a project end with it, and no other key", () => {
     const scope = { kind: "project", organizationId: "org-shop", projectId: other } as const;
     store.keys.insert("scoped-to-two", { name: "two", scope, createdBy: "acc-ana", createdAt: 1 });
-    store.keys.revokeScopedTo(other, 2);
+    store.keys.revokeScopedTo([other], 2);
     const left = [keys.ana, keys.shop, keys.scoped, keys.other, "scoped-to-two"];
     expect(left.map((secret) => store.keys.bySecret(secret) !== undefined)).toEqual([true, true, true, true, false]);
   });

@@ -60,7 +60,7 @@ it("what is asked in the name of one owner is found by an index, whatever others
 });
 
 it("a project that goes ends its keys without a look at those of others", () => {
-  const found = statementsOf(({ core }) => core.change(({ store }, at) => store.keys.revokeScopedTo(project, at)));
+  const found = statementsOf(({ core }) => core.change(({ store }, at) => store.keys.revokeScopedTo([project], at)));
   expect(scansIn(found)).toEqual([]);
   expect(found.shop.send(keys.scoped, `GET /projects/${project}`).status).toBe(401);
 });
