@@ -5,7 +5,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import { interrupt, steps } from "./chain.ts";
 
 /** The most computes that one call restarts: all of them are one turn of the loop. */
-const mostRestarts = 500;
+const mostRestarts = 100;
 
 /** Restarts those of the computes that run: what they serve, or how, has changed. */
 export function restartRunning(

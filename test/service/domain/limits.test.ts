@@ -32,7 +32,7 @@ it("a transfer of many projects asks the store no more than that of one", () => 
   expect(new Set(owners)).toEqual(new Set(["org-shop"]));
 });
 
-it("a call that would restart more than 500 running computes is refused, and suspends or changes none", () => {
+it("a call that would restart more than 100 running computes is refused, and suspends or changes none", () => {
   const shop = new Shop();
   const { store } = shop.core.context;
   const run = (count: number) =>
@@ -45,11 +45,11 @@ it("a call that would restart more than 500 running computes is refused, and sus
       }
     });
   const restore = () => shop.ana(`POST ${branches}/${preview}/restore`, { source_branch_id: main });
-  run(501);
+  run(101);
   const refused = restore();
   expect([refused.status, refused.body["message"]]).toEqual([
     422,
-    "restarts limit exceeded: a call restarts at most 500 running computes, so suspend others first",
+    "restarts limit exceeded: a call restarts at most 100 running computes, so suspend others first",
   ]);
   expect(store.operations.anyUnfinished(project)).toBe(false);
   expect(shop.ana(`POST /projects/${project}/endpoints/ep-more-7/suspend`).status).toBe(200);
