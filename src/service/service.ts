@@ -18,7 +18,7 @@ import { jsonReply, refusalReply, type ServiceCall, type ServiceReply, serialise
 import { openApiDocument } from "./http/openapi.ts";
 import { limiterOf, type RateLimiter } from "./http/rate-limit.ts";
 import { type Reached, reachedBy } from "./http/reached.ts";
-import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
+import { dated, jsonOf, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
 import { apiRoutes, unservedRoutes } from "./http/routes.ts";
@@ -257,17 +257,16 @@ export class Service {
 
   #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
     const body = route.body === nothing ? undefined : parsedBody(call);
-    const { query = {}, headers, gone } = call;
+    const { query = {}, headers, gone, turn } = call;
     const incoming = { context: this.context, at, params, query, body, caller, agent: headers?.["user-agent"], gone };
     const isPlain = route.method === "GET" || route.ownTransactions === true;
+    const { clock } = this.context;
+    const begun = clock.now();
     const handled = isPlain ? route.run(incoming) : this.change(() => route.run(incoming));
-    const requestId = requestIdOf(call);
-    if (handled.later === undefined) return replyOf(handled, requestId);
-    const later = handled.later.then(
-      (answer) => replyOf({ status: handled.status, body: answer }, requestId),
-      (error: unknown) => this.#refuse(call, error),
-    );
-    return { status: handled.status, headers: {}, later };
+    const json = jsonOf(handled, { clock, begun, turn, gone });
+    const reply = (text: string | undefined) => replyOf(handled.status, text, requestIdOf(call));
+    if (!(json instanceof Promise)) return reply(json);
+    return { status: handled.status, headers: {}, later: json.then(reply, (error) => this.#refuse(call, error)) };
   }
 
   #refuse(call: ServiceCall, error: unknown): ServiceReply {

@@ -216,7 +216,7 @@ describe("a personal key", () => {
     use("192.0.2.8");
     shop.core.context.store.clear();
     shop.applySeed(shopSeed);
-    expect(shop.core.context.store.keys.ofAccount("acc-bob")[0]?.lastUsedFrom).toBeUndefined();
+    expect(shop.core.context.store.keys.ofAccount("acc-bob").at(0)?.lastUsedFrom).toBeUndefined();
   });
 });
 

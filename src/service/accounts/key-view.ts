@@ -1,5 +1,6 @@
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
+import { madeOnce } from "../made-once.ts";
 import { required } from "../refusal.ts";
 import type { Account } from "../store/accounts.ts";
 import type { ApiKey } from "../store/keys.ts";
@@ -26,10 +27,13 @@ export function createdView(context: ServiceContext, key: ApiKey, secret: string
   return { ...commonView(key), key: secret, created_by: creator(context, key).uuid };
 }
 
-/** A key in a list. */
-export function listedView(context: ServiceContext, key: ApiKey) {
-  const { uuid, name } = creator(context, key);
-  return { ...commonView(key), created_by: { id: uuid, name, image: "" }, ...useView(key) };
+/** Shows keys in a list: a few accounts have made thousands of them. */
+export function listedViews(context: ServiceContext) {
+  const creators = new Map<string, Account>();
+  return (key: ApiKey) => {
+    const { uuid, name } = madeOnce(creators, key.createdBy, () => creator(context, key));
+    return { ...commonView(key), created_by: { id: uuid, name, image: "" }, ...useView(key) };
+  };
 }
 
 /** A key that was just revoked. */

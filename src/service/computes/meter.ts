@@ -1,5 +1,6 @@
 import { computeUnitSizes } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
+import { madeOnce } from "../made-once.ts";
 import type { Branch } from "../store/branches.ts";
 import type { MeteredEndpoint, StoredEndpoint } from "../store/endpoints.ts";
 import { endpointDays, endpointQuarters, type PartOfPeriod, type Period, usageHours } from "../store/periods.ts";
@@ -35,7 +36,7 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
 export function meterBranch(context: ServiceContext, { id, projectId }: Branch, at: number): void {
   const { projects, branches, endpoints } = context.store;
   const running = endpoints.meteredOn(projectId, id);
-  const more = unbookedOf(context, running, at);
+  const more = unbookedOf(context, running, at, "branchId")(id);
   if (more.activeMs === 0) return;
   projects.addUsage(projectId, more);
   branches.addUsage(id, more);
@@ -92,7 +93,8 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourMs);
 }
 
-type Part = Pick<Period, "index" | "activeMs" | "computeMs">;
+type UsageMs = Pick<Period, "activeMs" | "computeMs">;
+type Part = UsageMs & Pick<Period, "index">;
 
 /** The part of a compute's usage that is not recorded yet, by periods of `unitMs` from the period `first` on. */
 function partsOf(
@@ -214,27 +216,23 @@ export function computeSecondsSince(
 
 /** The usage of all computes of a project, deleted ones included. */
 export function usageOf(context: ServiceContext, project: Project, at: number): Usage {
-  return usage(context, project, context.store.endpoints.metered(project.id), at);
+  return usage(project, unbookedOf(context, context.store.endpoints.metered(project.id), at, "projectId"));
 }
 
 /** The usage of all computes of a branch. */
 export function usageOfBranch(context: ServiceContext, branch: Branch, at: number): Usage {
-  return usage(context, branch, context.store.endpoints.meteredOn(branch.projectId, branch.id), at);
+  const running = context.store.endpoints.meteredOn(branch.projectId, branch.id);
+  return usage(branch, unbookedOf(context, running, at, "branchId"));
 }
 
 /** The usage of branches of one project, each asked for on its own: for pages of many. */
 export function usageOfBranches(context: ServiceContext, projectId: string, at: number): (branch: Branch) => Usage {
-  const running = Map.groupBy(context.store.endpoints.metered(projectId), ({ branchId }) => branchId);
-  return (branch) => usage(context, branch, running.get(branch.id) ?? [], at);
+  const unbookedIn = unbookedOf(context, context.store.endpoints.metered(projectId), at, "branchId");
+  return (branch) => usage(branch, unbookedIn);
 }
 
-function usage(
-  context: ServiceContext,
-  booked: { activeMs: number; computeMs: number },
-  running: readonly MeteredEndpoint[],
-  at: number,
-): Usage {
-  const more = unbookedOf(context, running, at);
+function usage(booked: UsageMs & { id: string }, unbookedIn: (id: string) => UsageMs): Usage {
+  const more = unbookedIn(booked.id);
   const seconds = (ms: number) => Math.floor(ms / 1000);
   return {
     activeSeconds: seconds(booked.activeMs + more.activeMs),
@@ -242,17 +240,23 @@ function usage(
   };
 }
 
-/** The unrecorded usage of some computes together, in milliseconds. */
-function unbookedOf(context: ServiceContext, running: readonly MeteredEndpoint[], at: number) {
-  const sum = { activeMs: 0, computeMs: 0 };
-  if (running.length === 0) return sum;
-  const openOf = context.backend.directConnections();
+/** The unrecorded usage of some computes together, by the project or branch that they belong to. */
+function unbookedOf(
+  context: ServiceContext,
+  running: readonly MeteredEndpoint[],
+  at: number,
+  place: "projectId" | "branchId",
+): (id: string) => UsageMs {
+  const openOf = running.length > 0 ? context.backend.directConnections() : () => 0;
+  const nothing = (): UsageMs => ({ activeMs: 0, computeMs: 0 });
+  const sums = new Map<string, UsageMs>();
   for (const endpoint of running) {
+    const sum = madeOnce(sums, endpoint[place], nothing);
     const { activeMs, computeMs } = unbooked(context, endpoint, at, openOf);
     sum.activeMs += activeMs;
     sum.computeMs += computeMs;
   }
-  return sum;
+  return (id) => sums.get(id) ?? nothing();
 }
 
 /** In milliseconds of the service's scaled time. */
@@ -261,7 +265,7 @@ function unbooked(
   endpoint: MeteredEndpoint,
   at: number,
   openOf: (endpointId: string) => number,
-) {
+): UsageMs {
   const { meteredAt } = endpoint;
   const activeMs = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
   return { activeMs, computeMs: Math.round(activeMs * sizeInUse(context.options.rules, endpoint, openOf)) };

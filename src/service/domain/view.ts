@@ -1,10 +1,10 @@
 import { planOf } from "../accounts/owner.ts";
 import { timestamp, wholeSeconds } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
-import { type Usage, usageOf, usageOfBranch } from "../computes/meter.ts";
+import { usageOf, usageOfBranch } from "../computes/meter.ts";
 import { restrictedActions } from "../computes/protection.ts";
 import type { ServiceContext } from "../context.ts";
-import type { Branch, DeletedBranch } from "../store/branches.ts";
+import type { Branch, Deletion } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 
 const mebibyte = 1024 ** 2;
@@ -90,10 +90,10 @@ function consumptionPeriod(at: number) {
   return { consumption_period_start: timestamp(start), consumption_period_end: timestamp(end) };
 }
 
-/** A branch in the API's form. */
+/** A branch in the API's form, maybe one that was deleted and can be recovered. */
 export function branchView(
   context: ServiceContext,
-  branch: Branch,
+  branch: Branch & { deletion?: Deletion | undefined },
   at: number,
   usage = usageOfBranch(context, branch, at),
 ) {
@@ -120,18 +120,12 @@ export function branchView(
     data_transfer_bytes: 0,
     created_at: timestamp(branch.createdAt),
     updated_at: timestamp(branch.updatedAt),
+    ...(branch.deletion && { recovery: recoveryView(branch.deletion) }),
   };
 }
 
-/** A branch that was deleted and can be recovered. */
-export function deletedBranchView(context: ServiceContext, branch: DeletedBranch, at: number, usage?: Usage) {
-  const { deletion } = branch;
-  const recovery = {
-    deleted_at: timestamp(deletion.at),
-    recoverable_until: timestamp(deletion.until),
-    deletion_method: deletion.method,
-  };
-  return { ...branchView(context, branch, at, usage), recovery };
+function recoveryView({ at, until, method }: Deletion) {
+  return { deleted_at: timestamp(at), recoverable_until: timestamp(until), deletion_method: method };
 }
 
 /** A client's annotation of a branch. */

@@ -8,15 +8,17 @@ import type { CreatedBranch } from "../domain/creation.ts";
 import { recoverBranch } from "../domain/recovery.ts";
 import { BranchCreateBody, BranchPatchBody, BranchRestoreBody } from "../domain/requests.ts";
 import { restoreBranch } from "../domain/restore.ts";
-import { annotationView, branchView, deletedBranchView } from "../domain/view.ts";
+import { annotationView, branchView } from "../domain/view.ts";
 import { required } from "../refusal.ts";
-import type { Branch, BranchEntry } from "../store/branches.ts";
+import type { BranchesWanted } from "../store/branch-pages.ts";
+import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
-import { BranchAndOperations, BranchOnly, BranchPage, type Mark, markedPageOf, pageAt, truth } from "./shapes.ts";
+import { Rows } from "./rows.ts";
+import { BranchAndOperations, BranchOnly, BranchPage, cursorAt, type Mark, markedPageOf, truth } from "./shapes.ts";
 
 const branches = "/projects/{project_id}/branches";
 
@@ -40,28 +42,22 @@ export const branchRoutes: readonly Route[] = [
       answers: { 200: BranchPage },
     },
     ({ context, project, query, at }) => {
-      const { search, sort_by, sort_order, include_deleted } = query;
-      const { branches: stored } = context.store;
-      const all = stored.index(project.id, { withDeleted: include_deleted });
-      const sign = sort_order === "asc" ? 1 : -1;
-      const { page: entries, pagination } = pageAt(matching(all, search), query, marks[sort_by], [sign, sign]);
-      const page = stored.byIds(entries.map(({ id }) => id));
-      const deleted = new Map(
-        (include_deleted ? stored.listDeleted(project.id) : []).map((branch) => [branch.id, branch]),
-      );
+      const { search = "", sort_by, sort_order, include_deleted: withDeleted, cursor: after, limit } = query;
+      const wanted = { search, by: sort_by, descending: sort_order === "desc", after, withDeleted, limit: limit + 1 };
+      const found = context.store.branchPages.page(project.id, wanted);
+      const page = found.first(limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
       const usageOf = usageOfBranches(context, project.id, at);
       return {
         status: 200,
         body: {
-          branches: page.map((branch) => {
-            const gone = deleted.get(branch.id);
-            const usage = usageOf(branch);
-            return gone ? deletedBranchView(context, gone, at, usage) : branchView(context, branch, at, usage);
-          }),
-          annotations: Object.fromEntries(
-            page.filter(isAnnotated).map((branch) => [branch.id, annotationView(branch)] as const),
+          branches: new Rows(page, (branch) => branchView(context, branch, at, usageOf(branch))),
+          annotations: new Rows(
+            page,
+            (branch) => (isAnnotated(branch) ? annotationView(branch) : undefined),
+            ({ id }) => id,
           ),
-          pagination: { ...pagination, sort_by, sort_order },
+          pagination: { ...(last && { next: cursorAt(markOf(last, sort_by)) }), sort_by, sort_order },
         },
       };
     },
@@ -79,7 +75,7 @@ export const branchRoutes: readonly Route[] = [
     },
     ({ context, project, query }) => ({
       status: 200,
-      body: { count: matching(context.store.branches.index(project.id, { withDeleted: false }), query.search).length },
+      body: { count: context.store.branchPages.countWith(project.id, query.search ?? "") },
     }),
   ),
   projectRoute(
@@ -113,8 +109,7 @@ export const branchRoutes: readonly Route[] = [
       const id = param({ params }, "branch_id");
       const deleted = context.store.branches.deleted(project.id, id);
       const branch = required("branch", deleted ?? context.store.branches.get(project.id, id));
-      const view = deleted ? deletedBranchView(context, deleted, at) : branchView(context, branch, at);
-      return { status: 200, body: { branch: view, annotation: annotationView(branch) } };
+      return { status: 200, body: { branch: branchView(context, branch, at), annotation: annotationView(branch) } };
     },
   ),
   branchRoute(
@@ -199,19 +194,12 @@ export const branchRoutes: readonly Route[] = [
 ];
 
 /** The place of a branch in lists. */
-const marks = {
-  name: ({ name, seq }: BranchEntry) => [name, seq],
-  created_at: ({ createdAt, seq }: BranchEntry) => [createdAt, seq],
-  updated_at: ({ updatedAt, seq }: BranchEntry) => [updatedAt, seq],
-} as const satisfies Record<string, (branch: BranchEntry) => Mark>;
+function markOf({ name, createdAt, updatedAt, seq }: Branch, by: BranchesWanted["by"]): Mark {
+  return [{ name, created_at: createdAt, updated_at: updatedAt }[by], seq];
+}
 
 function isAnnotated({ details }: Branch): boolean {
   return Object.keys(details.annotations).length > 0;
-}
-
-function matching(all: readonly BranchEntry[], search = ""): BranchEntry[] {
-  const sought = search.toLowerCase();
-  return all.filter(({ id, name }) => name.toLowerCase().includes(sought) || id.includes(search));
 }
 
 function answer(context: ServiceContext, branch: Branch, operations: readonly StoredOperation[], at: number): Handled {

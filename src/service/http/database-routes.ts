@@ -9,6 +9,7 @@ import type { BranchDatabase } from "../store/catalog.ts";
 import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, type Route } from "./route.ts";
+import { Rows } from "./rows.ts";
 import { DatabaseAndOperations, DatabaseOnly } from "./shapes.ts";
 
 const databases = `${branchPath}/databases`;
@@ -27,7 +28,7 @@ export const databaseRoutes: readonly Route[] = [
     },
     ({ context, branch }) => ({
       status: 200,
-      body: { databases: context.catalog.databases(branch.id).map(databaseView) },
+      body: { databases: new Rows(context.catalog.databases(branch.id), databaseView) },
     }),
   ),
   branchRoute(

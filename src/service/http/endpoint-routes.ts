@@ -11,6 +11,7 @@ import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
+import { Rows } from "./rows.ts";
 import { EndpointAndOperations, EndpointList, EndpointOnly } from "./shapes.ts";
 
 /** The calls on computes, which the API calls endpoints. */
@@ -26,12 +27,11 @@ export const endpointRoutes: readonly Route[] = [
       answers: { 200: EndpointList },
       specified: true,
     },
-    ({ context, project }) => ({
-      status: 200,
-      json: context.store.endpointList(project.id, () =>
-        listOf(context, project, context.store.endpoints.list(project.id)),
-      ),
-    }),
+    ({ context, project }) => {
+      const { text: json, keep } = context.store.endpointList(project.id);
+      if (json !== undefined) return { status: 200, json };
+      return { status: 200, body: listOf(context, project, context.store.endpoints.of(project.id)), keep };
+    },
   ),
   projectRoute(
     "member",
@@ -59,7 +59,7 @@ export const endpointRoutes: readonly Route[] = [
     },
     ({ context, project, branch }) => ({
       status: 200,
-      json: listOf(context, project, context.store.endpoints.ofBranch(branch.id)),
+      body: listOf(context, project, context.store.endpoints.on(branch.id)),
     }),
   ),
   projectRoute(
@@ -147,8 +147,8 @@ function endpointOf(request: Omit<OnBranch, "branch">): StoredEndpoint {
   return required("endpoint", request.context.store.endpoints.get(request.project.id, param(request, "endpoint_id")));
 }
 
-function listOf(context: ServiceContext, project: Project, endpoints: readonly StoredEndpoint[]): string {
-  return JSON.stringify({ endpoints: endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId)) });
+function listOf(context: ServiceContext, { regionId }: Project, endpoints: Iterable<StoredEndpoint>) {
+  return { endpoints: new Rows(endpoints, (endpoint) => endpointView(context, endpoint, regionId)) };
 }
 
 function changedAnswer(

@@ -1,12 +1,13 @@
 import { ApiKeyCreate, ApiKeyCreated, ApiKeyRevoked, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
 import { rightIn } from "../accounts/caller.ts";
-import { createdView, listedView, revokedView } from "../accounts/key-view.ts";
+import { createdView, listedViews, revokedView } from "../accounts/key-view.ts";
 import { isSameOwner } from "../accounts/owner.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import { nothing } from "./check.ts";
 import { type Handled, type Incoming, noInput, organizationRoute, param, personalRoute, type Route } from "./route.ts";
+import { Rows } from "./rows.ts";
 import { KeyList } from "./shapes.ts";
 
 /** The calls on API keys: an account's own, and an organization's with those scoped to its projects. */
@@ -64,8 +65,7 @@ export const keyRoutes: readonly Route[] = [
     ({ context, organization, caller }) => {
       const { keys } = context.store;
       const reaches = rightIn(context.store, caller, { kind: "organization", id: organization.id }) !== undefined;
-      const shown = keys.ofOrganization(organization.id).filter(({ scope }) => reaches || scope.kind !== "project");
-      return listed(context, shown);
+      return listed(context, keys.ofOrganization(organization.id), ({ scope }) => reaches || scope.kind !== "project");
     },
   ),
   organizationRoute(
@@ -139,8 +139,9 @@ function createKey(
   return { status: 200, body: createdView(context, key, secret) };
 }
 
-function listed(context: ServiceContext, keys: readonly ApiKey[]): Handled {
-  return { status: 200, body: keys.map((key) => listedView(context, key)) };
+function listed(context: ServiceContext, keys: Iterable<ApiKey>, isShown?: (key: ApiKey) => boolean): Handled {
+  const view = listedViews(context);
+  return { status: 200, body: new Rows(keys, (key) => (isShown?.(key) === false ? undefined : view(key))) };
 }
 
 function revoke(context: ServiceContext, key: ApiKey, at: number): Handled {

@@ -19,8 +19,8 @@ export interface Answered {
 }
 
 /**
- * Answers each caller's calls one by one, each in a turn of the loop of its own: many at once would keep everybody else
- * waiting, as one call costs up to 100 ms. The bytes of long answers, such as lists of all that a caller has, count in
+ * Answers each caller's calls one by one, each in turns of the loop of its own: many at once would keep everybody else
+ * waiting. The bytes of long answers, such as lists of all that a caller has, count in
  * the budget until they are sent.
  */
 export class LongAnswers {
@@ -32,19 +32,29 @@ export class LongAnswers {
     this.#bytes = bytes;
   }
 
-  async make(call: Answered, answer: () => Exchange): Promise<Exchange | Refusal> {
+  /** Makes an answer; `turn` gives it one more turn of the loop. The caller's next call waits for the last of them. */
+  async make(call: Answered, answer: (turn: () => Promise<void>) => Exchange): Promise<Exchange | Refusal> {
     const { caller } = call;
     const before = this.#turns.get(caller);
     const { promise: mine, resolve } = Promise.withResolvers<void>();
     this.#turns.set(caller, mine);
     if (before) await before;
-    setImmediate(() => {
+    let goesOn = false;
+    const turn = () => {
+      goesOn = true;
+      return new Promise<void>((next) => setImmediate(next));
+    };
+    const end = () => {
       if (this.#turns.get(caller) === mine) this.#turns.delete(caller);
       resolve();
-    });
-    const exchange = answer();
-    const whole = await this.#whole(call, exchange);
-    return whole instanceof Refusal ? whole : this.#held(call, whole);
+    };
+    setImmediate(() => goesOn || end());
+    try {
+      const whole = await this.#whole(call, answer(turn));
+      return whole instanceof Refusal ? whole : this.#held(call, whole);
+    } finally {
+      if (goesOn) setImmediate(end);
+    }
   }
 
   /** The answer, also where it has to be waited for: the process holds such ones before any byte of them is sent. */

@@ -14,6 +14,8 @@ export interface ServiceCall {
   head?: boolean;
   /** Aborts when the caller has left; absent where that cannot be seen. */
   gone?: AbortSignal;
+  /** Resolves in the caller's next turn of the loop; absent where the answer is made in one go. */
+  turn?: () => Promise<void>;
   /** The caller's address. Default 127.0.0.1. */
   remote?: string;
   /** True if the call came over TLS. */

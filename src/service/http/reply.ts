@@ -1,7 +1,8 @@
 import { refusals } from "../refusal.ts";
 import { type JsonLimits, JsonSize } from "./json-size.ts";
-import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./message.ts";
+import { type ServiceCall, type ServiceReply, serialisedReply } from "./message.ts";
 import type { Handled } from "./route.ts";
+import { type TurnsOfLoop, textOf } from "./rows.ts";
 
 /** The most that a body has which a call can use; above a list of 1,000 faults. */
 export const bodyLimits: JsonLimits = {
@@ -41,11 +42,20 @@ export function requestIdOf({ headers }: ServiceCall): string | undefined {
   return id !== undefined && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;
 }
 
-/** The reply for a route's answer. */
-export function replyOf({ status, body, json }: Handled, requestId: string | undefined): ServiceReply {
+/** The JSON text of a route's answer; `undefined` where it has none. */
+export function jsonOf({ json, body, later, keep }: Handled, turns: TurnsOfLoop): string | undefined | Promise<string> {
+  if (later !== undefined) return later.then((late) => JSON.stringify(late));
+  if (json !== undefined || body === undefined) return json;
+  const text = textOf(body, turns);
+  if (typeof text === "string") keep?.(text);
+  else if (keep) void text.then(keep, () => {});
+  return text;
+}
+
+/** The reply with an answer's JSON text. */
+export function replyOf(status: number, json: string | undefined, requestId: string | undefined): ServiceReply {
   const headers = requestId === undefined ? {} : { "x-request-id": requestId };
-  if (json !== undefined) return serialisedReply(status, json, headers);
-  return body === undefined ? { status, headers } : jsonReply(status, body, headers);
+  return json === undefined ? { status, headers } : serialisedReply(status, json, headers);
 }
 
 /** A reply with the service's own time, which `POST /_clock/advance` moves, where it has no other. */

@@ -15,6 +15,7 @@ import type { Role } from "../store/catalog.ts";
 import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, type Route } from "./route.ts";
+import { Rows } from "./rows.ts";
 import { RoleAndOperations, RoleOnly } from "./shapes.ts";
 
 const roles = `${branchPath}/roles`;
@@ -31,7 +32,7 @@ export const roleRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: z.looseObject({ roles: z.array(RoleOnly.shape.role) }) },
     },
-    ({ context, branch }) => ({ status: 200, body: { roles: context.catalog.roles(branch.id).map(roleView) } }),
+    ({ context, branch }) => ({ status: 200, body: { roles: new Rows(context.catalog.roles(branch.id), roleView) } }),
   ),
   branchRoute(
     {

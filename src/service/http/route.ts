@@ -36,10 +36,12 @@ export interface Request<Body, Query> {
 
 export interface Handled {
   status: number;
-  /** Serialised as JSON; absent for 204. */
+  /** Serialised as JSON, long lists as `Rows`; absent for 204. */
   body?: unknown;
   /** The body, if its JSON text exists already. */
   json?: string;
+  /** Called with the JSON text of the body once it is made. */
+  keep?: (json: string) => void;
   /** The body, where it has to be waited for. It changes nothing in the store. Rejects with `Refusal`. */
   later?: Promise<unknown>;
 }

@@ -143,8 +143,8 @@ async function exchanged({ service, sqlAccess, bytes, long, incoming, outgoing }
     if (reached) await sqlAccess.refresh(reached);
     const caller = service.callerOf(call);
     const reads = call.method === "GET";
-    return await long.make({ caller, outgoing, reads }, () =>
-      service.exchange({ ...call, body, gone: goneSignal(outgoing) }),
+    return await long.make({ caller, outgoing, reads }, (turn) =>
+      service.exchange({ ...call, body, gone: goneSignal(outgoing), turn }),
     );
   } catch (error) {
     if (error instanceof Refusal) return error;

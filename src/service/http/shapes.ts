@@ -138,7 +138,7 @@ const MarkText = z.string().transform((text, context): unknown => {
   }
 });
 
-/** The mark of the row before a page, as `pageAt` writes it. */
+/** The mark of the row before a page, as `cursorAt` writes it. */
 const MarkCursor = MarkText.pipe(z.tuple([Part, Part], badCursor)).meta({ type: "string" });
 
 /** As `pageOf`, for a list of which any row may go while a client is paging. */
@@ -149,42 +149,4 @@ export function markedPageOf(most: number) {
 /** The cursor of the page after a row, from its mark. */
 export function cursorAt(mark: Mark): string {
   return Buffer.from(JSON.stringify(mark)).toString("base64url");
-}
-
-/**
- * The place of a text among others in a person's eyes: letters without their accents and cases. Made once for each: a
- * comparison by the rules of a language takes as long as the text's client likes.
- */
-function keyOf(part: string | number): string | number {
-  if (typeof part === "number") return part;
-  return part.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
-}
-
-function compareParts(one: string | number, other: string | number): number {
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  const [first, second] = [String(one), String(other)];
-  return first < second ? -1 : Number(first > second);
-}
-
-/**
- * A page of a list that is all known, and the cursor of the next one where there is one. The cursor is the mark of the
- * page's last row, so rows that come or go before it neither show others twice nor hide them. `order`: 1 for each part
- * of the mark that ascends, -1 for one that descends.
- */
-export function pageAt<Row>(
-  all: readonly Row[],
-  { cursor, limit }: { cursor?: Mark | undefined; limit: number },
-  markOf: (row: Row) => Mark,
-  order: readonly [key: 1 | -1, own: 1 | -1],
-) {
-  const placed = (mark: Mark) => ({ mark, key: keyOf(mark[0]) });
-  type Placed = ReturnType<typeof placed>;
-  const compare = (one: Placed, other: Placed) =>
-    order[0] * compareParts(one.key, other.key) || order[1] * compareParts(one.mark[1], other.mark[1]);
-  const marked = all.map((row) => ({ row, ...placed(markOf(row)) }));
-  const after = cursor && placed(cursor);
-  const rest = after === undefined ? marked : marked.filter((one) => compare(one, after) > 0);
-  const page = rest.toSorted(compare).slice(0, limit);
-  const last = page.length < rest.length ? page.at(-1) : undefined;
-  return { page: page.map(({ row }) => row), pagination: last === undefined ? {} : { next: cursorAt(last.mark) } };
 }

@@ -49,12 +49,10 @@ export interface DeletedBranch extends Branch {
   deletion: Deletion;
 }
 
-/** The fields by which lists of branches are searched and sorted. */
-export type BranchEntry = Pick<Branch, "id" | "seq" | "name" | "createdAt" | "updatedAt">;
-
 export type NewBranch = Omit<Branch, "seq" | "stateChangedAt" | "updatedAt" | "activeMs" | "computeMs">;
 
-const kept: Fields<Branch> = {
+/** The columns of a branch. */
+export const branchFields: Fields<Branch> = {
   id: text,
   seq: number,
   projectId: text,
@@ -72,7 +70,8 @@ const kept: Fields<Branch> = {
   updatedAt: number,
 };
 
-const deletion: Kept<Deletion> = {
+/** The columns of its deletion. */
+export const deletionKept: Kept<Deletion> = {
   columns: ["deleted_at", "recoverable_until", "deletion_method"],
   read: (row) => ({
     at: number(row, "deleted_at"),
@@ -87,14 +86,11 @@ export class Branches {
   readonly #db: Database;
   readonly #all: Table<Branch>;
   readonly #deleted: Table<DeletedBranch>;
-  readonly #entries: Table<BranchEntry>;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#all = new Table(db, "branches", kept, "in-table");
-    this.#deleted = new Table(db, "branches", { ...kept, deletion });
-    const { id, seq, name, createdAt, updatedAt } = kept;
-    this.#entries = new Table(db, "branches", { id, seq, name, createdAt, updatedAt });
+    this.#all = new Table(db, "branches", branchFields, "in-table");
+    this.#deleted = new Table(db, "branches", { ...branchFields, deletion: deletionKept });
   }
 
   insert(branch: NewBranch): void {
@@ -108,11 +104,6 @@ export class Branches {
   /** One that was deleted and can be recovered. */
   deleted(projectId: string, id: string): DeletedBranch | undefined {
     return this.#deleted.one("WHERE id = ? AND project_id = ? AND deleted_at IS NOT NULL", id, projectId);
-  }
-
-  /** All of a project that were deleted and can be recovered, oldest first. */
-  listDeleted(projectId: string): DeletedBranch[] {
-    return this.#deleted.all(`${deletedOf} ORDER BY seq`, projectId);
   }
 
   /** Deletes a branch so that it can be recovered. */
@@ -154,13 +145,6 @@ export class Branches {
     return this.#all.one(`WHERE id = ? AND ${ofProject}`, id);
   }
 
-  /** As `byId`, for many at once, in their order. */
-  byIds(ids: readonly string[]): Branch[] {
-    const sql =
-      "SELECT branches.* FROM json_each(?) AS wanted JOIN branches ON branches.id = wanted.value ORDER BY wanted.key";
-    return this.#all.select(sql, JSON.stringify(ids));
-  }
-
   /** As `byId`. */
   exists(id: string): boolean {
     return this.#all.has(`WHERE id = ? AND ${ofProject}`, id);
@@ -168,12 +152,6 @@ export class Branches {
 
   default(projectId: string): Branch | undefined {
     return this.#all.one("WHERE project_id = ? AND is_default = 1", projectId);
-  }
-
-  /** As `list`, the deleted ones that can be recovered among them, by what lists are searched and sorted by. */
-  index(projectId: string, { withDeleted }: { withDeleted: boolean }): BranchEntry[] {
-    const which = withDeleted ? "" : `AND ${present}`;
-    return this.#entries.all(`INDEXED BY branches_listed WHERE project_id = ? ${which} ORDER BY seq`, projectId);
   }
 
   /** All branches of a project, oldest first. */
@@ -282,7 +260,8 @@ export class Branches {
   }
 }
 
-const present = "deleted_at IS NULL";
+/** A condition on a branch that was not deleted. */
+export const present = "deleted_at IS NULL";
 const deletedOf = "INDEXED BY branches_deleted WHERE project_id = ? AND deleted_at IS NOT NULL";
 const newestFirst = "ORDER BY deleted_at DESC, seq DESC";
 

@@ -18,6 +18,14 @@ function lowered(value: SQLInputValue): SQLInputValue {
   return typeof value === "string" ? value.toLowerCase() : value;
 }
 
+/**
+ * The place of a text among others in a person's eyes: letters without their accents and cases. Made once for each: a
+ * comparison by the rules of a language takes as long as the text's client likes.
+ */
+function plain(value: SQLInputValue): SQLInputValue {
+  return typeof value === "string" ? value.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase() : value;
+}
+
 let emptyStore: Uint8Array | undefined;
 
 /** The SQLite database; each statement is prepared once. */
@@ -38,6 +46,7 @@ export class Database {
       this.#sqlite.exec("PRAGMA cache_size = -65536;");
       // SQLite's own knows the letters of ASCII alone.
       this.#sqlite.function("lower", { deterministic: true }, lowered);
+      this.#sqlite.function("plain", { deterministic: true }, plain);
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       if (file === ":memory:") this.#startEmpty();
       else this.#migrate(file);

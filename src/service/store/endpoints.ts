@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
 import { attributeFields, type StoredAttributes } from "./compute-attributes.ts";
 import type { Database } from "./database.ts";
+import type { Found } from "./found.ts";
 import { type Owner, ofOwners, ofProject, ownerLists } from "./projects.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 import { type Fields, oneOf, Table } from "./table.ts";
@@ -116,11 +117,21 @@ export class Endpoints {
 
   /** All endpoints of a project, oldest first. */
   list(projectId: string): StoredEndpoint[] {
-    return this.#table.all("WHERE project_id = ? ORDER BY seq", projectId);
+    return [...this.of(projectId)];
   }
 
   ofBranch(branchId: string): StoredEndpoint[] {
-    return this.#table.all("WHERE branch_id = ? ORDER BY seq", branchId);
+    return [...this.on(branchId)];
+  }
+
+  /** As `list`, each read when it is reached. */
+  of(projectId: string): Found<StoredEndpoint> {
+    return this.#table.find("WHERE project_id = ? ORDER BY seq", projectId);
+  }
+
+  /** As `ofBranch`, each read when it is reached. */
+  on(branchId: string): Found<StoredEndpoint> {
+    return this.#table.find("WHERE branch_id = ? ORDER BY seq", branchId);
   }
 
   /** The primary of a branch, of which there is at most one. */

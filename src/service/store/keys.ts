@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
+import type { Found } from "./found.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
 import { type Fields, type Kept, orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
 
@@ -100,17 +101,17 @@ export class Keys {
   }
 
   /** The oldest first. */
-  ofAccount(accountId: string): ApiKey[] {
+  ofAccount(accountId: string): Found<ApiKey> {
     return this.#of({ kind: "personal", accountId });
   }
 
-  ofOrganization(organizationId: string): ApiKey[] {
+  ofOrganization(organizationId: string): Found<ApiKey> {
     return this.#of({ kind: "organization", organizationId });
   }
 
-  #of(scope: KeyScope): ApiKey[] {
+  #of(scope: KeyScope): Found<ApiKey> {
     const [whose, owner] = listOf(scope);
-    return this.#table.all(`WHERE ${whose} AND revoked_at IS NULL ORDER BY id`, owner).map((key) => this.#shown(key));
+    return this.#table.find(`WHERE ${whose} AND revoked_at IS NULL ORDER BY id`, owner).map((key) => this.#shown(key));
   }
 
   /** The keys of a page: those of a scope's account or organization with `search` in their name, in a state. */

@@ -1,12 +1,13 @@
 import { Accounts } from "./accounts.ts";
 import { BranchDataRows } from "./branch-data.ts";
+import { BranchPages } from "./branch-pages.ts";
 import { Branches } from "./branches.ts";
 import { Catalogs } from "./catalog.ts";
 import { ComputeSearch } from "./compute-search.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
 import { Endpoints } from "./endpoints.ts";
-import { KeptTexts } from "./kept-texts.ts";
+import { type KeptText, KeptTexts } from "./kept-texts.ts";
 import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
 import { endpointDays, endpointQuarters, Periods, usageHours } from "./periods.ts";
@@ -31,6 +32,7 @@ export class Store {
   readonly quarters: Periods;
   readonly days: Periods;
   readonly branches: Branches;
+  readonly branchPages: BranchPages;
   readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
   readonly endpoints: Endpoints;
@@ -50,6 +52,7 @@ export class Store {
     this.quarters = new Periods(db, endpointQuarters);
     this.days = new Periods(db, endpointDays);
     this.branches = new Branches(db);
+    this.branchPages = new BranchPages(db);
     this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);
     this.endpoints = new Endpoints(db, (projectId) => this.#endpointLists.delete(projectId));
@@ -68,11 +71,11 @@ export class Store {
   }
 
   /**
-   * The JSON text of a project's endpoint list; `serialise` is called only after a change. Lists are by far the most
-   * frequent call and up to a megabyte long. To be called outside transactions, as one may be rolled back.
+   * The JSON text of a project's endpoint list, where it is made already since the last change. Lists are by far the
+   * most frequent call and up to megabytes long. To be called outside transactions, as one may be rolled back.
    */
-  endpointList(projectId: string, serialise: () => string): string {
-    return this.#endpointLists.get(projectId, serialise);
+  endpointList(projectId: string): KeptText {
+    return this.#endpointLists.of(projectId);
   }
 
   /** A value that is created once; `make` is called only the first time. */

@@ -1,4 +1,5 @@
 import type { Database, Value } from "./database.ts";
+import { Found } from "./found.ts";
 import { number, type Row, text } from "./row.ts";
 
 /** A value as columns keep it. */
@@ -96,12 +97,22 @@ export class Table<Stored extends object> {
   }
 
   all(rest: string, ...values: readonly Value[]): Stored[] {
-    return this.select(`SELECT ${this.#columns} FROM ${this.#name} ${rest}`, ...values);
+    return [...this.find(rest, ...values)];
   }
 
   /** As `all`, by a whole statement that answers rows of the table. */
   select(sql: string, ...values: readonly Value[]): Stored[] {
-    return this.#db.all(sql, ...values).map((row) => this.read(row));
+    return [...this.found(sql, ...values)];
+  }
+
+  /** As `all`, each read when it is reached. */
+  find(rest: string, ...values: readonly Value[]): Found<Stored> {
+    return this.found(`SELECT ${this.#columns} FROM ${this.#name} ${rest}`, ...values);
+  }
+
+  /** As `select`, each read when it is reached. */
+  found(sql: string, ...values: readonly Value[]): Found<Stored> {
+    return new Found(this.#db.all(sql, ...values), (row) => this.read(row));
   }
 
   has(rest: string, ...values: readonly Value[]): boolean {

@@ -72,6 +72,33 @@ it("a call waits also for a long answer that has waited itself", async () => {
   expect(made).toEqual(["first", "second", "third"]);
 });
 
+it("a call waits for the last turn of an answer that takes several, and those of others come in between", async () => {
+  const answers = new LongAnswers(new Shares());
+  const { outgoing } = await unread();
+  const made: string[] = [];
+  const make = (caller: string, name: string, turns: number) =>
+    void answers.make({ caller, outgoing, reads: true }, (turn) => {
+      made.push(`${name} ${turns - 1}`);
+      const rest = async () => {
+        for (let left = turns - 2; left >= 0; left -= 1) {
+          await turn();
+          made.push(`${name} ${left}`);
+        }
+        return "x";
+      };
+      return turns > 1 ? waitedFor(rest()) : answerOf(1);
+    });
+  make("ana", "long", 3);
+  make("ana", "next", 1);
+  make("bob", "other", 2);
+  const seen: string[][] = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    seen.push(made.splice(0));
+    await nextTurn();
+  }
+  expect(seen).toEqual([["long 2", "other 1"], ["long 1", "other 0"], ["long 0"], ["next 0"], []]);
+});
+
 it("a long answer that fails keeps none of its caller's waiting", async () => {
   const answers = new LongAnswers(new Shares());
   const { outgoing } = await unread();

@@ -142,7 +142,10 @@ describe("branches, roles and databases", () => {
     });
     expect(children).toEqual([[preview], [staging]]);
     for (const id of [staging, "br-two"]) branches.hide(id, { at: 1, until: 2, method: "user" });
-    const deleted = (id: string) => branches.listDeleted(id).map((branch) => branch.id);
+    const wanted = { search: "", by: "name", descending: false, after: undefined, limit: 9 } as const;
+    const listed = (id: string, withDeleted: boolean) =>
+      [...store.branchPages.page(id, { ...wanted, withDeleted })].map((branch) => branch.id);
+    const deleted = (id: string) => listed(id, true).filter((one) => !listed(id, false).includes(one));
     expect([deleted(project), deleted(other)]).toEqual([[staging], ["br-two"]]);
     expect([branches.deleted(project, staging)?.id, branches.deleted(other, "br-two")?.id]).toEqual([
       staging,
@@ -188,17 +191,17 @@ describe("keys and members", () => {
         createdAt: 1,
       }),
     );
-    const names = () => store.keys.ofAccount("acc-ana").map(({ id }) => id);
+    const names = () => [...store.keys.ofAccount("acc-ana")].map(({ id }) => id);
     expect(names()).toContain(first?.id);
     store.keys.revoke(first?.id ?? 0, 2);
     expect(names()).not.toContain(first?.id);
     const [ofShop] = store.keys.ofOrganization("org-shop");
     store.keys.revoke(ofShop?.id ?? 0, 2);
-    expect(store.keys.ofOrganization("org-shop").map(({ name }) => name)).toEqual(["one-project"]);
+    expect([...store.keys.ofOrganization("org-shop")].map(({ name }) => name)).toEqual(["one-project"]);
     expect([store.keys.get(first?.id ?? 0), store.keys.get(second?.id ?? 0)?.id]).toEqual([undefined, second?.id]);
     expect([store.keys.bySecret("key-1"), store.keys.bySecret("key-2")?.id]).toEqual([undefined, second?.id]);
-    expect(store.keys.ofAccount("acc-bob").map(({ name }) => name)).toEqual(["laptop"]);
-    expect(store.keys.ofOrganization("org-other").map(({ name }) => name)).toEqual(["ci"]);
+    expect([...store.keys.ofAccount("acc-bob")].map(({ name }) => name)).toEqual(["laptop"]);
+    expect([...store.keys.ofOrganization("org-other")].map(({ name }) => name)).toEqual(["ci"]);
   });
 
   it("a member leaves one organization, and no other member leaves it", () => {

@@ -53,7 +53,11 @@ it("what is asked in the name of one owner is found by an index, whatever others
     store.operations.ofBranch(project, "br-none", 1);
     for (const branch of store.branches.list(project)) store.branches.hasChildren(branch);
     store.branches.isTaken(project, "none");
-    store.branches.index(project, { withDeleted: true });
+    for (const by of ["name", "created_at", "updated_at"] as const) {
+      const wanted = { search: "none", by, descending: true, after: ["a", 1], limit: 1 } as const;
+      for (const withDeleted of [true, false]) store.branchPages.page(project, { ...wanted, withDeleted });
+    }
+    store.branchPages.countWith(project, "none");
   });
   expect(found.statements.length).toBeGreaterThan(30);
   expect(scansIn(found)).toEqual([]);
