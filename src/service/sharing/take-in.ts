@@ -5,17 +5,11 @@ import { type Holding, networkOf, type Shares } from "./shares.ts";
 /** Time without a word after which the system asks whether the other end is still there, in milliseconds. */
 const silenceMs = 60_000;
 
-/**
- * The most connections that wait to be taken in, or the system's own limit where that is lower. Of more that come in
- * one turn of the loop the system drops the first packets, and anybody's clients try again after a second or more.
- */
-const mostArriving = 65_535;
-
 /** Answers the port in use: the one asked for, or with 0 any free one. Rejects with the system's error. */
 export function listenOn(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, host, backlog: mostArriving }, () => {
+    server.listen(port, host, () => {
       const bound = server.address();
       resolve(typeof bound === "object" && bound ? bound.port : port);
     });

@@ -1,5 +1,3 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { createConnection, createServer, Socket } from "node:net";
 import { expect, it } from "vitest";
 import { Shares } from "../../../src/service/sharing/shares.ts";
@@ -37,30 +35,4 @@ it("a connection that is not taken in is told why, and closed", async () => {
   await new Promise((resolve) => client.once("close", resolve));
   await closeWith(server, []);
   expect([heard, taken]).toEqual(["too many", [undefined]]);
-});
-
-const systemLimit = "/proc/sys/net/core/somaxconn";
-
-/** Begins many connections, and prints how many there are as soon as all are, or no more come. */
-const manyConnections = `
-  const [port, count] = process.argv.slice(1).map(Number);
-  let open = 0;
-  const done = () => { console.log(open); process.exit(); };
-  for (let index = 0; index < count; index += 1) {
-    const socket = require("node:net").connect(port, "127.0.0.1");
-    socket.on("error", done).on("connect", () => { open += 1; if (open === count) done(); });
-  }
-  setTimeout(done, 20_000);
-`;
-
-// Elsewhere the system holds fewer, whatever is asked for.
-const held = existsSync(systemLimit) ? Math.min(1000, Number(readFileSync(systemLimit, "utf8"))) : 100;
-
-it("a thousand connections that come in one turn of the loop wait for it, and none has to try again", async () => {
-  const server = createServer((socket) => socket.on("error", () => {}));
-  const port = await listenOn(server, 0, "127.0.0.1");
-  // This thread waits, and takes none in.
-  const { stdout } = spawnSync(process.execPath, ["-e", manyConnections, String(port), String(held)]);
-  await closeWith(server, []);
-  expect(Number(stdout)).toBe(held);
 });
