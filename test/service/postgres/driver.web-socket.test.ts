@@ -8,8 +8,12 @@ import { acceptWebSocket } from "../../../src/service/postgres/driver/web-socket
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** A server of WebSockets, which hands each to `serve`; answers its port. */
-async function listening(serve: (stream: Duplex) => void): Promise<number> {
+async function listening(
+  serve: (stream: Duplex) => void,
+  arrived = (_: Socket): unknown => undefined,
+): Promise<number> {
   const server = createServer().on("upgrade", (incoming, socket, head) => {
+    arrived(incoming.socket);
     const stream = acceptWebSocket(incoming, socket, head, new VirtualClock());
     if (stream) serve(stream);
   });
@@ -30,8 +34,9 @@ function echo(stream: Duplex): void {
 async function raw(
   port: number,
   lines: readonly string[] = handshake,
+  allowHalfOpen = false,
 ): Promise<{ socket: Socket; received: Buffer[] }> {
-  const socket = connect(port, "127.0.0.1").on("error", () => {});
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen }).on("error", () => {});
   onTestFinished(() => {
     socket.destroy();
   });
@@ -77,6 +82,47 @@ it("a client that ends its connection without a word has left: the stream ends t
   socket.end();
   await expect.poll(() => streams.map(({ destroyed }) => destroyed)).toEqual([true]);
 });
+
+it("a client that closes has left, though its connection stays, and nothing that it sends on is read", async () => {
+  const read: string[] = [];
+  const streams: Duplex[] = [];
+  const { socket, received } = await raw(
+    await listening((stream) => streams.push(stream.on("data", (chunk: Buffer) => read.push(chunk.toString())))),
+    handshake,
+    true,
+  );
+  const frame = (opcode: number, text: string) =>
+    Buffer.from([opcode, 0x80 + text.length, 0, 0, 0, 0, ...Buffer.from(text)]);
+  const [close, late, ping] = [frame(0x88, ""), frame(0x82, "late"), frame(0x89, "late")];
+  const ended = once(socket, "end");
+  socket.write(Buffer.concat([frame(0x82, "last"), close, late, ping, close]));
+  await expect.poll(() => streams.map(({ readableEnded }) => readableEnded)).toEqual([true]);
+  socket.write(Buffer.concat([late, ping]));
+  await ended;
+  expect([read, streams.map(({ destroyed, errored }) => [destroyed, errored])]).toEqual([["last"], [[false, null]]]);
+  expect(Buffer.concat(received).subarray(-4)).toEqual(Buffer.from([0x88, 2, 0x03, 0xe8]));
+});
+
+it("a client that pings on and on, and takes no pong, gets no more of them than its connection holds", async () => {
+  const connections: Socket[] = [];
+  const streams: Duplex[] = [];
+  const port = await listening(
+    (stream) => streams.push(stream),
+    (socket) => connections.push(socket),
+  );
+  const { socket } = await raw(port);
+  socket.pause();
+  const ping = Buffer.alloc(131);
+  ping.set([0x89, 0xfd]);
+  socket.write(Buffer.concat(Array.from({ length: 200_000 }, () => ping)));
+  socket.write(Buffer.from([0x82, 0x81, 0, 0, 0, 0, 0x61]));
+  await once(streams[0] ?? never(), "data");
+  expect(connections[0]?.writableLength).toBeLessThan(1_000_000);
+});
+
+function never(): never {
+  throw new Error("no client has come");
+}
 
 it("the server's end reaches the client after its last bytes", async () => {
   const port = await listening((stream) => stream.end("the reason"));

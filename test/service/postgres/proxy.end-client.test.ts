@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { duplexPair } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { endClient } from "../../../src/service/postgres/proxy/end-client.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
@@ -192,6 +194,18 @@ it.each(ways)("the connection of a client %s is closed with it, whatever it send
   const one = await arrive();
   one.end(terminate);
   await expect.poll(() => [proxy.clients, logins.all, clock.pending]).toEqual([0, 0, 0]);
+});
+
+it("a client is ended once: what comes later is neither sent nor waited for", async () => {
+  const [one, other] = duplexPair();
+  endClient(one, clock, Buffer.from("first"));
+  endClient(one, clock, Buffer.from("second"));
+  expect(clock.pending).toBe(1);
+  const read = await other.toArray();
+  expect([Buffer.concat(read).toString(), one.errored]).toEqual(["first", null]);
+  one.destroy();
+  await once(one, "close");
+  expect(clock.pending).toBe(0);
 });
 
 it("a client that is gone before its end leaves nothing waiting", async () => {

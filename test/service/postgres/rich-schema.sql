@@ -16,6 +16,7 @@ CREATE TABLE shop.item (
   "Odd Name" varchar(20) COLLATE "C", pair shop.pair, spans shop.span[]
 ) WITH (fillfactor = 70);
 CREATE TABLE nothing ();
+CREATE TABLE twin (a serial, b integer DEFAULT nextval('twin_a_seq'));
 CREATE TABLE shed (b integer, gone text, a integer);
 ALTER TABLE shed DROP COLUMN gone;
 CREATE INDEX item_price ON shop.item USING btree (price DESC) WHERE (price > 1);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { StoreFull } from "../../../src/service/refusal.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project, seed } from "./rig.ts";
 
@@ -54,6 +55,36 @@ describe("a server that ended on its own", () => {
     fakes.clock.advance(minute);
     await crash();
     expect([last()?.status, state()]).toEqual(["finished", ["active", true]]);
+  });
+
+  it("an end that can be noted at the fourth try only, as the disk was full, counts once", async () => {
+    await start();
+    const notes = vi.spyOn(fakes.store.operations, "insert");
+    for (let times = 1; times <= 3; times += 1) {
+      notes.mockImplementationOnce(() => {
+        throw new StoreFull("no room");
+      });
+    }
+    fakes.serverOf().crash();
+    for (let times = 1; times <= 3; times += 1) {
+      await expect.poll(() => notes.mock.calls.length).toBe(times);
+      fakes.clock.advance(1000);
+    }
+    await expect.poll(() => notes.mock.calls.length).toBe(4);
+    await fakes.settled();
+    notes.mockRestore();
+    expect([last()?.status, state()]).toEqual(["finished", ["active", true]]);
+  });
+
+  it("an operation under way says why its server ended, and no other one starts the server", async () => {
+    await start();
+    fakes.machine.answer = ({ sql }) => {
+      if (!sql.startsWith("CREATE ROLE")) return undefined;
+      fakes.serverOf().crash();
+      return new Error("the server is gone");
+    };
+    const outcome = await fakes.outcome(`POST ${branch}/roles`, { role: { name: "reader" } });
+    expect([outcome, state()]).toEqual([["apply_config failed"], ["idle", false]]);
   });
 
   it("an end is not counted where the server was stopped for an operation", async () => {

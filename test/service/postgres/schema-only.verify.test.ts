@@ -31,6 +31,9 @@ const setUp = [
   `SELECT lo_from_bytea(4711, '${secret}')`,
   "CREATE STATISTICS known (mcv) ON id, name FROM item",
   "ANALYZE",
+  "CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'forbidden'; END $$",
+  ...["armed", "off"].map((name) => `CREATE TRIGGER ${name} BEFORE TRUNCATE ON item EXECUTE FUNCTION forbid()`),
+  "ALTER TABLE item DISABLE TRIGGER off",
   // An owner that has kept itself from emptying its own table, as of a log.
   "CREATE TABLE log AS SELECT name FROM item",
   "REVOKE TRUNCATE, DELETE ON log FROM app",

@@ -62,7 +62,7 @@ class WebSocketStream extends Duplex {
     });
     socket.on("data", (chunk: Buffer) => {
       try {
-        if (!this.#isClosed) reader.push(chunk);
+        reader.push(chunk);
       } catch (error) {
         if (!(error instanceof BrokenFrame)) throw error;
         this.#end(codes.protocolError);

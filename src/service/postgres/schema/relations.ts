@@ -4,10 +4,10 @@ const ownerOf = (word: string) => `format(E'\\n\\n\\nALTER ${word} %I.%I OWNER T
 const options = `(SELECT format(E'\\nWITH (%s)', string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)),
   ', ')) FROM unnest(c.reloptions) o HAVING count(*) > 0)`;
 
-/** A default that needs a sequence which belongs to the column: the sequence comes in between. */
+/** A default that needs a sequence which belongs to the table: the sequence comes in between. */
 const ownedSequence = `EXISTS (SELECT FROM pg_depend d JOIN pg_depend s ON s.objid = d.refobjid AND s.deptype = 'a'
   WHERE d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
-  AND s.classid = 'pg_class'::regclass AND s.refobjid = f.adrelid AND s.refobjsubid = f.adnum)`;
+  AND s.classid = 'pg_class'::regclass AND s.refobjid = f.adrelid)`;
 
 const columns = `SELECT string_agg(format('%I %s%s%s%s', attname, format_type(atttypid, atttypmod),
     ${collated("atttypid", "attcollation")},

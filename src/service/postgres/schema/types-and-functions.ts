@@ -13,7 +13,7 @@ export const typesAndFunctions: readonly Kind[] = [
     rank: 1,
     query: `SELECT ${identity("pg_collation", "l.oid")}, 'COLLATION', nspname, collname, rolname,
       format(E'CREATE COLLATION %I.%I (provider = %s%s%s%s);\\n\\n\\nALTER COLLATION %1$I.%2$I OWNER TO %7$I;', nspname, collname,
-        CASE collprovider WHEN 'i' THEN 'icu' WHEN 'b' THEN 'builtin' WHEN 'd' THEN 'default' ELSE 'libc' END,
+        CASE collprovider WHEN 'i' THEN 'icu' WHEN 'b' THEN 'builtin' ELSE 'libc' END,
         CASE WHEN NOT collisdeterministic THEN ', deterministic = false' END,
         CASE WHEN locale IS NOT NULL THEN format(', locale = %L', locale)
           WHEN collcollate = collctype THEN format(', locale = %L', collcollate)
