@@ -84,6 +84,11 @@ it.each(["a", "db.example.com", "x-1.test", long(180)])("a domain can be %s", (d
   expect(parseServiceFlags(["--domain", domain]).domain).toBe(domain);
 });
 
+it("a flag of real servers needs them, also beside a domain", () => {
+  const parse = () => parseServiceFlags(["--domain=db.test", "--postgres-port=1"]);
+  expect(parse).toThrow("--postgres-port needs --postgres");
+});
+
 it.each(["", ".", "a.", ".a", "a..b", "a-.test", "A.test", "a_b.test", `${"a".repeat(64)}.test`, long(181)])(
   "a domain cannot be %j",
   (domain) => {

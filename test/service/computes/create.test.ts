@@ -42,6 +42,13 @@ it("a compute that is disabled from the start is kept, idle, and has never run",
   expect([at(endpoint.created_at), at(endpoint.updated_at)]).toEqual([shop.time.now(), shop.time.now()]);
 });
 
+it("a compute that is made with its branch has the settings of its pooler too", () => {
+  const shop = new Shop();
+  const settings = { pgbouncer_settings: { query_wait_timeout: "30" } };
+  shop.ana(`POST /projects/${project}/branches`, { endpoints: [{ type: "read_write", settings }] });
+  expect(shop.list().at(-1)).toMatchObject({ settings });
+});
+
 const usual = {
   pg_settings: { work_mem: "8MB" },
   pgbouncer_settings: { query_wait_timeout: "30" },

@@ -72,6 +72,8 @@ describe("the bounds of settings", () => {
     ["vacuum_cost_delay", "2500us"],
     ["random_page_cost", "1.1"],
     ["random_page_cost", "+.5e1"],
+    ["random_page_cost", "5E0"],
+    ["work_mem", "0XFF"],
     ["jit", "Fal"],
     ["search_path", "a, b"],
     ["my.own", "any \u00fc"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ago, momentAhead, suspensionInWords } from "../../../src/service/console/labels.ts";
+import { ago, moment, momentAhead, suspensionInWords } from "../../../src/service/console/labels.ts";
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
@@ -26,6 +26,9 @@ it.each([
   [day, "in 1 day"],
 ])("%i ms ahead are said as %j", (ms, words) => {
   const now = Date.UTC(2026, 0, 1);
+  expect(moment(now - 1, now + ms).toString()).toMatch(
+    /^<time datetime="2025-12-31T23:59:59[^"]*Z">2025-12-31 23:59 UTC</,
+  );
   expect(momentAhead(now + ms, now).toString()).toMatch(new RegExp(`^<time datetime="2026-01-0.*</time>, ${words}$`));
 });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { main, preview, project, Shop, staging } from "../support/shop.ts";
+import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
 
 const projectPath = `/app/projects/${project}`;
@@ -41,7 +41,16 @@ function factsOf(id: string): Record<string, string> {
 
 const later = (ms: number) => new Date(shop.time.now() + ms).toISOString();
 
+it("the page of a project names the plan of its owner, and not that of the person", () => {
+  expect(textOf(new Visitor(shop.core).signIn("acc-bob").get(projectPath))).toContain("scale plan");
+});
+
 describe("the page of a branch", () => {
+  it("the link of a compute that changes leads to the same part of the page", () => {
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    expect(ana.get(`${pathOf(main)}?sort=used`).html).toContain(`href="?sort=used#${primary}"`);
+  });
+
   it("says where the branch comes from, when it was made, and that it has no end", () => {
     const id = made();
     expect(factsOf(id)).toEqual({ Parent: "main", Made: "2026-01-01 00:00 UTC just now", Ends: "never" });

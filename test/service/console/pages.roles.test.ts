@@ -32,7 +32,7 @@ it("the page of roles and databases is linked from the branch, and creates and d
   shop.finishOperations();
   ana.post(page, { name: "group" });
   shop.finishOperations();
-  expect(textOf(ana.post(`${branch}/databases`, { name: "stock", owner: "app" }))).toContain(
+  expect(textOf(ana.post(`${branch}/databases`, { name: " stock ", owner: "app" }))).toContain(
     "The database stock is created.",
   );
   shop.finishOperations();

@@ -24,6 +24,11 @@ function colours(name: string): [light: string, dark: string] {
   return [found[1], found[2]];
 }
 
+it("the focus shows wherever a person can type or press: the page as a whole, to which links lead, is the exception", () => {
+  const hidden = [...(stylesheet.reply.body ?? "").matchAll(/([^{}]*)\{[^{}]*outline: *(?:none|0)\b/g)];
+  expect(hidden.map(([, selector = ""]) => selector.trim())).toEqual(["main:focus"]);
+});
+
 it.each([
   ["ink", "page"],
   ["ink", "card"],

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { lsnOf, positionOf } from "../../../src/service/domain/history-point.ts";
 import type { Answer } from "../support/service.ts";
 import { main, preview, project, Shop, staging } from "../support/shop.ts";
 
@@ -21,6 +22,13 @@ beforeEach(() => {
   onTestFinished(() => history.mockRestore());
   shop.time.pass(3_600_000);
 });
+
+it.each(["0/0", "0/1E19478", "1A/FFFFFFFF", "FFFFFFFF/2BCDEF"])(
+  "the position %s is written as Postgres writes it",
+  (lsn) => {
+    expect(lsnOf(positionOf(lsn))).toBe(lsn);
+  },
+);
 
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 

@@ -10,7 +10,7 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 /** A server of WebSockets, which hands each to `serve`; answers its port. */
 async function listening(
   serve: (stream: Duplex) => void,
-  arrived = (_: Socket): unknown => undefined,
+  arrived: (socket: Socket) => unknown = () => undefined,
 ): Promise<number> {
   const server = createServer().on("upgrade", (incoming, socket, head) => {
     arrived(incoming.socket);

@@ -212,6 +212,13 @@ it.each<[string, SeedInput]>([
     { accounts: [account], projects: [{ ...project, endpoints: [{ ...primary, branchID: "br-z" }] }] },
   ],
   [
+    "a compute of project pro-b names branch br-a, which is not in that project",
+    {
+      accounts: [account],
+      projects: [project, { id: "pro-b", owner: "acc-a", endpoints: [{ branchID: "br-a", type: "read_only" }] }],
+    },
+  ],
+  [
     "branch br-a has two read_write computes: it can have one",
     { accounts: [account], projects: [{ ...project, endpoints: [primary, primary] }] },
   ],

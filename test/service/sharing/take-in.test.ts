@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createConnection, createServer, Socket } from "node:net";
 import { expect, it } from "vitest";
 import { Shares } from "../../../src/service/sharing/shares.ts";
@@ -29,10 +30,15 @@ it("a connection that breaks while it is told why it is not taken in is closed, 
 it("a connection that is not taken in is told why, and closed", async () => {
   const taken: unknown[] = [];
   const server = createServer((socket) => taken.push(takeIn(socket, new Shares(0), "too many")));
-  const client = createConnection(await listenOn(server, 0, "127.0.0.1"), "127.0.0.1");
+  const port = await listenOn(server, 0, "127.0.0.1");
+  // It would keep its own side open.
+  const client = createConnection({ port, host: "127.0.0.1", allowHalfOpen: true });
+  const staying = new Promise<Socket>((resolve) => server.once("connection", resolve));
   let heard = "";
   client.on("data", (chunk) => (heard += chunk.toString()));
-  await new Promise((resolve) => client.once("close", resolve));
+  await once(client, "end");
+  await expect.poll(async () => (await staying).destroyed).toBe(true);
+  client.destroy();
   await closeWith(server, []);
   expect([heard, taken]).toEqual(["too many", [undefined]]);
 });

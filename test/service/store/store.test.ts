@@ -159,10 +159,14 @@ it("the list of a project's computes is made once, and again after a change of t
   if (!endpoint) throw new Error("the primary is gone");
   store.endpoints.delete(endpoint);
   expect(lists()).toEqual([`${project} 3`, "shop-two 2"]);
+  store.endpoints.insert(endpoint);
+  expect(lists()).toEqual([`${project} 4`, "shop-two 2"]);
+  store.endpoints.update({ ...endpoint, minCu: 2 });
+  expect(lists()).toEqual([`${project} 5`, "shop-two 2"]);
   store.deleteProject("shop-two");
-  expect(lists()).toEqual([`${project} 3`, "shop-two 4"]);
-  store.clear();
   expect(lists()).toEqual([`${project} 5`, "shop-two 6"]);
+  store.clear();
+  expect(lists()).toEqual([`${project} 7`, "shop-two 8"]);
 });
 
 it("the store belongs to one service at a time", () => {
