@@ -44,7 +44,7 @@ it("a compute that is disabled from the start is kept, idle, and has never run",
 
 it("a compute that is made with its branch has the settings of its pooler too", () => {
   const shop = new Shop();
-  const settings = { pgbouncer_settings: { query_wait_timeout: "30" } };
+  const settings = { pg_settings: {}, pgbouncer_settings: { query_wait_timeout: "30" } };
   shop.ana(`POST /projects/${project}/branches`, { endpoints: [{ type: "read_write", settings }] });
   expect(shop.list().at(-1)).toMatchObject({ settings });
 });
