@@ -72,6 +72,7 @@ describe("the last day of a compute", () => {
     shop.time.pass(5 * minute);
     expect(quarters.since(primary, 0).length).toBeLessThanOrEqual(endpointQuarters.kept);
     shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+    shop.core.clear();
     expect(quarters.since(primary, 0)).toEqual([]);
   });
 

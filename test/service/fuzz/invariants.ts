@@ -29,7 +29,8 @@ const never: ReadonlyMap<string, string> = new Map([
   [
     "an active compute at rest that will never suspend although it should",
     `SELECT id FROM endpoints e WHERE current_state = 'active' AND pending_state IS NULL AND suspend_due IS NULL
-     AND suspend_timeout_seconds <> -1 AND NOT EXISTS (SELECT 1 FROM connections c WHERE c.endpoint_id = e.id)`,
+     AND suspend_timeout_seconds <> -1 AND NOT EXISTS (SELECT 1 FROM connections c WHERE c.endpoint_id = e.id)
+     AND project_id IN (SELECT id FROM projects WHERE removed = 0)`,
   ],
   [
     "a compute whose use is metered while it is not active, or not while it is",
@@ -45,7 +46,8 @@ const never: ReadonlyMap<string, string> = new Map([
   ],
   [
     "a project without a default branch",
-    "SELECT id FROM projects p WHERE NOT EXISTS (SELECT 1 FROM branches b WHERE b.project_id = p.id AND b.is_default = 1)",
+    `SELECT id FROM projects p WHERE removed = 0
+     AND NOT EXISTS (SELECT 1 FROM branches b WHERE b.project_id = p.id AND b.is_default = 1)`,
   ],
   [
     "a branch whose parent is not there, or has an end",
