@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { initdbArguments, preparedTemplate } from "../src/service/postgres/templates.ts";
+import { initdbArguments, preparedTemplate } from "../src/service/postgres/server/templates.ts";
 
 const [programs = "", owner = ""] = process.argv.slice(2);
 const uid = Number(owner);

@@ -1,8 +1,8 @@
 import { withFlags } from "../command-line.ts";
 import { parseServiceFlags, serviceSyntax } from "./flags.ts";
 import { cryptoIds } from "./ids.ts";
-import type { Processes } from "./postgres/processes.ts";
-import { systemProcesses } from "./postgres/system-processes.ts";
+import type { Processes } from "./postgres/host/processes.ts";
+import { systemProcesses } from "./postgres/host/system-processes.ts";
 import { type RunPorts, runService } from "./run.ts";
 
 /** `compute-operator service`: answers the exit status. */

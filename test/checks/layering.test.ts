@@ -17,7 +17,7 @@ describe("the product", () => {
     expect(forbiddenImports(sources)).toEqual([]);
   });
 
-  it("the product reconciles a Compute in rooms that import only from the floors below", () => {
+  it("the product reconciles a Compute, and keeps real servers, in rooms that import only from the floors below", () => {
     expect(upwardImports(sources)).toEqual([]);
   });
 
@@ -91,14 +91,16 @@ describe("an import is found out", () => {
   });
 });
 
-describe("an import back up inside a Compute's reconcile is found out", () => {
+describe("an import back up inside a Compute's reconcile or the rooms of real servers is found out", () => {
   it.each([
-    ["compute/words/reasons.ts", "../outcome.ts", "a room above"],
-    ["compute/plan/plan.ts", "../reconcile-state.ts", "the state that plans are made from"],
-    ["compute/bind.ts", "./status/status.ts", "the status, by another than its writer"],
-    ["compute/observe/observe.ts", "../helpers.ts", "a room without a floor"],
+    ["operator/compute/words/reasons.ts", "../outcome.ts", "a room above"],
+    ["operator/compute/plan/plan.ts", "../reconcile-state.ts", "the state that plans are made from"],
+    ["operator/compute/bind.ts", "./status/status.ts", "the status, by another than its writer"],
+    ["operator/compute/observe/observe.ts", "../helpers.ts", "a room without a floor"],
+    ["service/postgres/session/unheld.ts", "../catalog/catalog-sync.ts", "a room above"],
+    ["service/postgres/data/home.ts", "../helpers/helpers.ts", "a room without a floor"],
   ])("an import in %s from %s is found out: %s", (file, to) => {
-    const planted = parseSource(`src/operator/${file}`, `import type { T } from "${to}";`);
+    const planted = parseSource(`src/${file}`, `import type { T } from "${to}";`);
     expect(upwardImports([planted])).toHaveLength(1);
   });
 

@@ -65,6 +65,21 @@ const serviceRooms: Readonly<Record<string, readonly string[]>> = {
   seed: ["domain", "computes", "accounts", "store"],
 };
 
+/** The rooms of real servers from the ground floor up, as those of a Compute's reconcile. */
+const postgresFloors = [
+  "host",
+  "session",
+  "data",
+  "server",
+  "schema",
+  "catalog",
+  "history",
+  "branches",
+  "fleet",
+  "proxy",
+  "driver",
+];
+
 /** The rooms of a Compute's reconcile from the ground floor up: each imports from floors below its own, types too. */
 const computeFloors = [
   "words",
@@ -121,7 +136,7 @@ const effects = [
 const excepted: Readonly<Record<string, string>> = {
   "src/operator/service-client/http-transport.ts": "AbortSignal.timeout",
   "src/service/http/long-answers.ts": "setImmediate(…)",
-  "src/service/postgres/sql-client.ts": "setImmediate(…)",
+  "src/service/postgres/session/sql-client.ts": "setImmediate(…)",
   "src/service/postgres/schema/dump.ts": "setImmediate(…)",
 };
 
@@ -140,18 +155,29 @@ export function forbiddenImports(sources: readonly Source[]): string[] {
     .map(arrow);
 }
 
-/** Imports inside `compute/` that run back up, from or into a room without a floor, or into `status/` by a reader. */
+/**
+ * Imports inside `compute/`, or between the rooms of real servers, that run back up, from or into a room without a
+ * floor, or into `status/` by a reader.
+ */
 export function upwardImports(sources: readonly Source[]): string[] {
   return sources
     .flatMap(({ imports }) => imports)
     .filter(({ from, to }) => {
       const [source, target] = [computeRoom(from), computeRoom(to)];
-      if (source === undefined || target === undefined || source === target) return false;
-      if (target === "status" && !statusReaders.includes(source)) return true;
-      const [floor, below] = [computeFloors.indexOf(source), computeFloors.indexOf(target)];
-      return below < 0 || floor <= below;
+      const isRead = target === "status" && source !== "status" && !statusReaders.includes(source);
+      return (
+        isRead ||
+        climbs(source, target, computeFloors) ||
+        climbs(roomOfServers(from), roomOfServers(to), postgresFloors)
+      );
     })
     .map(arrow);
+}
+
+function climbs(source: string | undefined, target: string | undefined, floors: readonly string[]): boolean {
+  if (source === undefined || target === undefined || source === target) return false;
+  const [floor, below] = [floors.indexOf(source), floors.indexOf(target)];
+  return below < 0 || floor <= below;
 }
 
 /** What pure modules reach, however far away, that acts. */
@@ -214,10 +240,12 @@ function topLayer(file: string): string | undefined {
   return /^src\/([^/]+?)(\.ts$|\/)/.exec(file)?.[1];
 }
 
-function roomIn(layer: "operator" | "service") {
+function roomIn(layer: "operator" | "service" | "service/postgres") {
   const room = new RegExp(`^src/${layer}/([^/]+)/`);
   return (file: string) => room.exec(file)?.[1];
 }
+
+const roomOfServers = roomIn("service/postgres");
 
 function computeRoom(file: string): string | undefined {
   return /^src\/operator\/compute\/([^/]+?)(\.ts$|\/)/.exec(file)?.[1];

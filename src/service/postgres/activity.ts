@@ -3,10 +3,10 @@ import { inactivityEnd } from "../computes/inactivity.ts";
 import type { ServiceContext } from "../context.ts";
 import { unlessFull } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { superuser } from "./config.ts";
 import type { DrivenService } from "./driven-service.ts";
-import type { Sessions } from "./sessions.ts";
-import type { TextRow } from "./sql-client.ts";
+import type { Sessions } from "./fleet/sessions.ts";
+import { superuser } from "./session/privileged-role.ts";
+import type { TextRow } from "./session/sql-client.ts";
 
 /** Greatest age of `last_active` while clients use a compute, in milliseconds. */
 const noteMs = 10_000;

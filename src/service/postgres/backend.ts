@@ -2,9 +2,9 @@ import type { BackendAddress, ComputeBackend, HistoryState } from "../computes/b
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import { forbiddenSetting } from "./allowed-settings.ts";
-import type { Sessions } from "./sessions.ts";
-import type { Templates } from "./templates.ts";
+import type { Sessions } from "./fleet/sessions.ts";
+import { forbiddenSetting } from "./server/allowed-settings.ts";
+import type { Templates } from "./server/templates.ts";
 
 /** Real servers behind the computes: operations end when the runner reports it, and clients are those of the proxy. */
 export class PostgresBackend implements ComputeBackend {

@@ -9,16 +9,16 @@ import { type Holding, Shares } from "../sharing/shares.ts";
 import { Turns } from "../sharing/turns.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
-import { ServerFailed } from "./failure.ts";
-import type { Fleet } from "./fleet.ts";
-import type { Running } from "./fleet-ports.ts";
-import type { Poolers } from "./poolers.ts";
+import type { Fleet } from "./fleet/fleet.ts";
+import type { Running } from "./fleet/fleet-ports.ts";
+import type { Poolers } from "./fleet/poolers.ts";
+import type { Session, Sessions } from "./fleet/sessions.ts";
+import type { Verifiers } from "./fleet/verifiers.ts";
+import { ServerFailed } from "./host/failure.ts";
+import type { Sockets } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
 import type { Target } from "./proxy/proxy.ts";
-import { loggedOut, Rejection } from "./proxy/rejection.ts";
-import type { Session, Sessions } from "./sessions.ts";
-import type { Sockets } from "./sockets.ts";
-import type { Verifiers } from "./verifiers.ts";
+import { loggedOut, Rejection } from "./session/rejection.ts";
 
 /** Precision of `last_active` while clients come and go, in milliseconds: each writing of it goes to the disk. */
 const activityMs = 1000;

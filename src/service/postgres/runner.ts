@@ -5,11 +5,11 @@ import { becomeReady, finish } from "../domain/due-events.ts";
 import { messageOf } from "../error-message.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
-import type { BranchCopies } from "./branch-copies.ts";
+import type { BranchCopies } from "./branches/branch-copies.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
-import { isFullDisk, PostgresUnusable, ServerFailed } from "./failure.ts";
-import type { Fleet } from "./fleet.ts";
+import type { Fleet } from "./fleet/fleet.ts";
+import { isFullDisk, PostgresUnusable, ServerFailed } from "./host/failure.ts";
 
 /** Number of times that a server may end on its own within a minute before it is left stopped. */
 const mostCrashes = 3;

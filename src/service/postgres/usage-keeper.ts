@@ -1,7 +1,7 @@
 import { meter } from "../computes/meter.ts";
 import { unlessFull } from "../refusal.ts";
+import { Repeated } from "../repeated.ts";
 import type { DrivenService } from "./driven-service.ts";
-import { Repeated } from "./repeated.ts";
 
 /** Interval at which usage is recorded, in milliseconds: of a process that is killed, no more than this is lost. */
 const everyMs = 600_000;

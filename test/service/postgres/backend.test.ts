@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { PostgresBackend } from "../../../src/service/postgres/backend.ts";
-import { Sessions } from "../../../src/service/postgres/sessions.ts";
+import { Sessions } from "../../../src/service/postgres/fleet/sessions.ts";
 import type { Owner } from "../../../src/service/store/projects.ts";
 
 it("a server is asked about settings in the share of the project's owner, and not about what no compute may have", () => {

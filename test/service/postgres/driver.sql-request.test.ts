@@ -1,7 +1,7 @@
 import { expect, it, test } from "vitest";
 import { JsonSize } from "../../../src/service/http/json-size.ts";
 import { readSqlLogin, readSqlStatements, sqlLimits } from "../../../src/service/postgres/driver/sql-request.ts";
-import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
+import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
 
 const uri = "postgresql://app:secret@ep-main.localhost/stock";
 

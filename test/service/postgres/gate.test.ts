@@ -1,11 +1,11 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { lastDayOf, usageOf } from "../../../src/service/computes/meter.ts";
-import { ServerFailed } from "../../../src/service/postgres/failure.ts";
-import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
+import type { Running } from "../../../src/service/postgres/fleet/fleet-ports.ts";
+import { Sessions } from "../../../src/service/postgres/fleet/sessions.ts";
 import { Gate, type GatePorts } from "../../../src/service/postgres/gate.ts";
-import { PostgresServer } from "../../../src/service/postgres/server.ts";
-import { Sessions } from "../../../src/service/postgres/sessions.ts";
+import { ServerFailed } from "../../../src/service/postgres/host/failure.ts";
+import { PostgresServer } from "../../../src/service/postgres/server/server.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { preview, primary, project, Shop } from "../support/shop.ts";

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { placeAt } from "../../../src/service/postgres/data/segments.ts";
 import type { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { Histories } from "../../../src/service/postgres/history/histories.ts";
-import { placeAt } from "../../../src/service/postgres/history/segments.ts";
-import type { ProcessUser } from "../../../src/service/postgres/processes.ts";
+import type { ProcessUser } from "../../../src/service/postgres/host/processes.ts";
 
 /** Makes the data of a branch, with the place of its log, and its history beside it. */
 export function historyIn(directory: string, owner?: ProcessUser) {

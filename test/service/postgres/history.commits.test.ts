@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { placeAt, segmentBytes } from "../../../src/service/postgres/data/segments.ts";
 import { positionBy } from "../../../src/service/postgres/history/commits.ts";
-import { placeAt, segmentBytes } from "../../../src/service/postgres/history/segments.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
 const page = 8192;

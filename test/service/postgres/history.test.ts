@@ -11,10 +11,10 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { positionOf } from "../../../src/service/domain/history-point.ts";
+import { isTimelineHistory, placeAt } from "../../../src/service/postgres/data/segments.ts";
 import type { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import type { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { HistoryKeeper, type KeptServer } from "../../../src/service/postgres/history/keeper.ts";
-import { isTimelineHistory, placeAt } from "../../../src/service/postgres/history/segments.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync, truncateSync, writeFileSync } from "no
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { PostgresUnusable } from "../../../src/service/postgres/failure.ts";
 import { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
+import { PostgresUnusable } from "../../../src/service/postgres/host/failure.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";

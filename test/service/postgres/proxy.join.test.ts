@@ -5,11 +5,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { type CancelKeys, join } from "../../../src/service/postgres/proxy/join.ts";
 import { authenticate, logIn } from "../../../src/service/postgres/proxy/login.ts";
-import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
-import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
-import { mostDropped } from "../../../src/service/postgres/sql-client.ts";
+import { message } from "../../../src/service/postgres/session/messages.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
+import { mostDropped } from "../../../src/service/postgres/session/sql-client.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

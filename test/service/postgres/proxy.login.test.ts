@@ -1,9 +1,9 @@
 import { duplexPair } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
 import { askPassword, authenticate, keyOf, logIn } from "../../../src/service/postgres/proxy/login.ts";
-import { message } from "../../../src/service/postgres/proxy/messages.ts";
-import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
-import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { message } from "../../../src/service/postgres/session/messages.ts";
+import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 
 const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef"))) ?? unfitVerifier("", "");
 const claim = { role: "app", verifier, binding: undefined };

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, it, vi } from "vitest";
 import { MessageReader } from "../../../src/service/postgres/proxy/message-reader.ts";
-import { message } from "../../../src/service/postgres/proxy/messages.ts";
+import { message } from "../../../src/service/postgres/session/messages.ts";
 
 it.each([1, 3])(
   "a message in %s bytes and then byte by byte is put together once for its head and once for its body",

@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { ScramServer } from "../../../src/service/postgres/proxy/scram-server.ts";
-import { parseVerifier, ScramLogin, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import {
+  parseVerifier,
+  ScramLogin,
+  scramVerifier,
+  unfitVerifier,
+} from "../../../src/service/postgres/session/scram.ts";
 
 const salt = Buffer.from("0123456789abcdef");
 const verifier = parseVerifier(await scramVerifier("secret", salt)) ?? unfitVerifier("", "");

@@ -9,9 +9,9 @@ import type { Admission } from "../../../src/service/postgres/proxy/admission.ts
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
-import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
-import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
+import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

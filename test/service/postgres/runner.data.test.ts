@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { BranchCopies } from "../../../src/service/postgres/branch-copies.ts";
-import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
-import { Fleet } from "../../../src/service/postgres/fleet.ts";
+import { BranchCopies } from "../../../src/service/postgres/branches/branch-copies.ts";
+import { BranchStorage } from "../../../src/service/postgres/branches/branch-storage.ts";
+import { Fleet } from "../../../src/service/postgres/fleet/fleet.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
 import { applySeed } from "../../../src/service/seed/seed.ts";
 import { FakeData } from "./fake/fake-data.ts";

@@ -1,7 +1,7 @@
 import { refusals } from "../../refusal.ts";
 import type { Holding } from "../../sharing/shares.ts";
-import type { RowSink, TextRow } from "../row-sink.ts";
-import { AnswerTooLarge, type Field } from "../sql-client.ts";
+import type { RowSink, TextRow } from "../session/row-sink.ts";
+import { AnswerTooLarge, type Field } from "../session/sql-client.ts";
 
 /** The length of the pieces that the text is collected in, in characters. */
 const pieceLength = 65_536;

@@ -1,6 +1,6 @@
 import type { Admission } from "../proxy/admission.ts";
-import { loggedOut } from "../proxy/rejection.ts";
-import { type Login, SqlClient } from "../sql-client.ts";
+import { loggedOut } from "../session/rejection.ts";
+import { type Login, SqlClient } from "../session/sql-client.ts";
 
 /**
  * Opens a session in a compute's server for a client that is let in, as the client's own role. `longestAnswers`: the

@@ -1,4 +1,4 @@
-import { Rejection } from "../proxy/rejection.ts";
+import { Rejection } from "../session/rejection.ts";
 
 /** Dimensions that an array of Postgres has at most. */
 const mostDimensions = 6;

@@ -9,12 +9,12 @@ import {
   StatementFailed,
 } from "../../domain/queries.ts";
 import { refusals } from "../../refusal.ts";
-import { ServerFailed } from "../failure.ts";
+import { Uses } from "../../sharing/uses.ts";
+import { ServerFailed } from "../host/failure.ts";
 import type { Admission } from "../proxy/admission.ts";
-import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
-import type { SqlClient, StatementResult } from "../sql-client.ts";
-import { Uses } from "../uses.ts";
+import { Rejection } from "../session/rejection.ts";
+import type { SqlClient, StatementResult } from "../session/sql-client.ts";
 import { inSession, openClientSession } from "./client-session.ts";
 
 /** The most statements of an account at one time, until their answers are taken: each may be a page of megabytes. */

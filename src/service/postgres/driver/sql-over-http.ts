@@ -2,13 +2,13 @@ import { DatabaseError } from "pg-protocol/dist/messages.js";
 import { jsonReply, type ServiceReply } from "../../http/message.ts";
 import type { SqlCall } from "../../http/sql-access.ts";
 import type { Holding } from "../../sharing/shares.ts";
-import { ServerFailed } from "../failure.ts";
+import { ServerFailed } from "../host/failure.ts";
 import type { Admission } from "../proxy/admission.ts";
 import { keyOf } from "../proxy/login.ts";
-import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
-import { AnswerTooLarge, type SqlClient, type StatementResult } from "../sql-client.ts";
-import { asFullDisk } from "../temporary-disk.ts";
+import { asFullDisk } from "../server/temporary-disk.ts";
+import { Rejection } from "../session/rejection.ts";
+import { AnswerTooLarge, type SqlClient, type StatementResult } from "../session/sql-client.ts";
 import { AnswerRows, AnswerText } from "./answer-text.ts";
 import { inSession, openClientSession } from "./client-session.ts";
 import {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { isRecord } from "../../../api/loose.ts";
 import type { JsonLimits } from "../../http/json-size.ts";
-import { Rejection } from "../proxy/rejection.ts";
 import { type Routed, route } from "../proxy/route.ts";
+import { Rejection } from "../session/rejection.ts";
 import { jsonOf, parameterText } from "./parameters.ts";
 
 /** The largest body of a request and of an answer, in bytes: the vendor's limit. */

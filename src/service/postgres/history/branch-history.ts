@@ -3,11 +3,11 @@ import { chown, copyFile, link, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
 import { Slots } from "../../sharing/slots.ts";
-import { checkpointOf } from "../backup.ts";
-import { copyTree, renameDurably, sync } from "../copy-tree.ts";
-import { makeDirectory } from "../private-file.ts";
-import type { ProcessUser } from "../processes.ts";
-import { isSegment, isTimelineHistory, placeAt, placeOf } from "./segments.ts";
+import { checkpointOf } from "../data/backup.ts";
+import { isSegment, isTimelineHistory, placeAt, placeOf } from "../data/segments.ts";
+import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
+import { makeDirectory } from "../host/private-file.ts";
+import type { ProcessUser } from "../host/processes.ts";
 
 /** A copy of a branch's data from which its later states can be recovered. */
 export interface Base {

@@ -1,6 +1,6 @@
 import type { CatalogThen } from "../../store/catalog.ts";
-import type { BranchCatalog } from "../branch-catalog.ts";
-import { privilegedRole } from "../privileged-role.ts";
+import type { BranchCatalog } from "../catalog/branch-catalog.ts";
+import { privilegedRole } from "../session/privileged-role.ts";
 import type { Present } from "./recovery.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { numberOf, placeAt, segmentBytes } from "./segments.ts";
+import { numberOf, placeAt, segmentBytes } from "../data/segments.ts";
 
 /** The size of a page of the log, in bytes. Each begins with a header that says where in the log it lies. */
 const pageBytes = 8192;

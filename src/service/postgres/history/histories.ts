@@ -3,7 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../../computes/backend.ts";
 import { madeOnce } from "../../made-once.ts";
-import type { ProcessUser } from "../processes.ts";
+import type { ProcessUser } from "../host/processes.ts";
 import { BranchHistory, baseOf } from "./branch-history.ts";
 
 /** The histories of all data, by the name of its directory. */

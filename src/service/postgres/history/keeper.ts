@@ -1,9 +1,9 @@
 import type { ServiceClock } from "../../clock.ts";
 import { messageOf } from "../../error-message.ts";
+import { Repeated } from "../../repeated.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
-import { Repeated } from "../repeated.ts";
+import { segmentBytes } from "../data/segments.ts";
 import type { Histories } from "./histories.ts";
-import { segmentBytes } from "./segments.ts";
 
 /** A server that runs. */
 export interface KeptServer {

@@ -1,4 +1,4 @@
-import type { ScramVerifier } from "../scram.ts";
+import type { ScramVerifier } from "../session/scram.ts";
 
 /** A client is let in. */
 export interface Admission {

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, createSign, generateKeyPairSync, randomBytes } from "node:crypto";
 import { isIPv4 } from "node:net";
-import { sha256 } from "../scram.ts";
+import { sha256 } from "../session/scram.ts";
 
 /** A certificate and its key, in PEM. */
 export interface Certificate {

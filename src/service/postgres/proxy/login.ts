@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import { serialize } from "pg-protocol/dist/index.js";
-import { ScramLogin, type ScramSecret, type ScramVerifier } from "../scram.ts";
+import { message } from "../session/messages.ts";
+import { Rejection } from "../session/rejection.ts";
+import { ScramLogin, type ScramSecret, type ScramVerifier } from "../session/scram.ts";
 import type { Admission } from "./admission.ts";
 import { MessageReader } from "./message-reader.ts";
-import { message } from "./messages.ts";
-import { Rejection } from "./rejection.ts";
 import { ScramServer } from "./scram-server.ts";
 
 const passwordWanted = authentication(3);

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
-import { headAt, headBytes } from "./messages.ts";
+import { headAt, headBytes } from "../session/messages.ts";
+import { Rejection } from "../session/rejection.ts";
 import { nextChunk } from "./next-chunk.ts";
-import { Rejection } from "./rejection.ts";
 
 export interface Message {
   type: string;

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { Rejection } from "./rejection.ts";
+import { Rejection } from "../session/rejection.ts";
 
 /** The next chunk of a stream. Rejects with `Rejection` when it closes before. */
 export function nextChunk(stream: Duplex): Promise<Buffer> {

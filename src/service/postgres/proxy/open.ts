@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { type SecureContext, TLSSocket } from "node:tls";
+import { Rejection } from "../session/rejection.ts";
 import { nextChunk } from "./next-chunk.ts";
-import { Rejection } from "./rejection.ts";
 import { type Opening, readOpening } from "./startup.ts";
 
 /** A client's opening request, and its channel. */

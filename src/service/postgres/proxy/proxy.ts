@@ -7,15 +7,15 @@ import { mostConnections } from "../../sharing/most-connections.ts";
 import { networkOf, Shares } from "../../sharing/shares.ts";
 import { closeWith, listenOn, takeIn } from "../../sharing/take-in.ts";
 import { Turns } from "../../sharing/turns.ts";
-import { sha256 } from "../scram.ts";
-import { Uses } from "../uses.ts";
+import { Uses } from "../../sharing/uses.ts";
+import { errorResponse, Rejection } from "../session/rejection.ts";
+import { sha256 } from "../session/scram.ts";
 import type { Admission } from "./admission.ts";
 import type { Certificate } from "./certificate.ts";
 import { endClient } from "./end-client.ts";
 import { type CancelKeys, join } from "./join.ts";
 import { askPassword, authenticate, keyOf, type LoggedIn } from "./login.ts";
 import { open } from "./open.ts";
-import { errorResponse, Rejection } from "./rejection.ts";
 import { namesCompute, type Routed, route, routeByPassword, type Target } from "./route.ts";
 import { cancelPacket, type Opening } from "./startup.ts";
 

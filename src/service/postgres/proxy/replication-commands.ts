@@ -1,5 +1,5 @@
-import { MessageFilter } from "./messages.ts";
-import { Rejection } from "./rejection.ts";
+import { MessageFilter } from "../session/messages.ts";
+import { Rejection } from "../session/rejection.ts";
 
 const queryType = 0x51;
 

@@ -1,5 +1,5 @@
-import { superuser } from "../config.ts";
-import { Rejection } from "./rejection.ts";
+import { superuser } from "../session/privileged-role.ts";
+import { Rejection } from "../session/rejection.ts";
 import type { Parameters } from "./startup.ts";
 
 /** The compute that a client means. */

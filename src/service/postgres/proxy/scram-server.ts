@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import { hmac, type ScramVerifier, scramFields, sha256, xor } from "../scram.ts";
-import { Rejection } from "./rejection.ts";
+import { Rejection } from "../session/rejection.ts";
+import { hmac, type ScramVerifier, scramFields, sha256, xor } from "../session/scram.ts";
 
 const withBinding = "SCRAM-SHA-256-PLUS";
 const withoutBinding = "SCRAM-SHA-256";

@@ -1,5 +1,5 @@
-import { asFullDisk } from "../temporary-disk.ts";
-import { MessageFilter, message } from "./messages.ts";
+import { asFullDisk } from "../server/temporary-disk.ts";
+import { MessageFilter, message } from "../session/messages.ts";
 
 const types = { error: 0x45, key: 0x4b, ready: 0x5a } as const;
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { Rejection } from "./rejection.ts";
+import { Rejection } from "../session/rejection.ts";
 
 /** The parameters of a connection, such as `user`, `database` and `options`. */
 export type Parameters = ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
 import { madeOnce } from "../../made-once.ts";
-import type { SqlClient, TextRow } from "../sql-client.ts";
+import type { SqlClient, TextRow } from "../session/sql-client.ts";
 import type { Kind } from "./kind.ts";
 import { publicationsAndEvents } from "./publications.ts";
 import { relationKinds } from "./relations.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { placeAt, segmentBytes } from "../../../../src/service/postgres/history/segments.ts";
+import { placeAt, segmentBytes } from "../../../../src/service/postgres/data/segments.ts";
 
 const Content = z.object({
   roles: z.record(z.string(), z.object({ login: z.boolean(), password: z.string(), memberOf: z.array(z.string()) })),

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { basename, join } from "node:path";
-import type { Ended, GuardedServer, Processes, ProcessFacts } from "../../../../src/service/postgres/processes.ts";
-import { message } from "../../../../src/service/postgres/proxy/messages.ts";
+import type { Ended, GuardedServer, Processes, ProcessFacts } from "../../../../src/service/postgres/host/processes.ts";
+import { message } from "../../../../src/service/postgres/session/messages.ts";
 import { FakeData } from "./fake-data.ts";
 import { refusal, table, valuesIn } from "./fake-messages.ts";
 import { FakePooler } from "./fake-pooler.ts";

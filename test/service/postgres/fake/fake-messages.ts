@@ -1,4 +1,4 @@
-import { message } from "../../../../src/service/postgres/proxy/messages.ts";
+import { message } from "../../../../src/service/postgres/session/messages.ts";
 import type { Rows } from "./fake-sql.ts";
 
 /** An error, as a server sends it. */

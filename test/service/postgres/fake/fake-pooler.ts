@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server } from "node:net";
 import { join } from "node:path";
-import type { GuardedServer } from "../../../../src/service/postgres/processes.ts";
+import type { GuardedServer } from "../../../../src/service/postgres/host/processes.ts";
 
 interface Machine {
   /** The poolers that run. */

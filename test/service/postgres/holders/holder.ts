@@ -1,4 +1,4 @@
-import { literal } from "../../../../src/service/postgres/quoting.ts";
+import { literal } from "../../../../src/service/postgres/session/quoting.ts";
 import { type PgClient, streamOf } from "../node-postgres.ts";
 import { paths } from "../rig.ts";
 

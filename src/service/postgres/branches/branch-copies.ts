@@ -1,0 +1,106 @@
+import type { ServiceClock } from "../../clock.ts";
+import { messageOf } from "../../error-message.ts";
+import type { CopyWanted } from "../../store/branch-data.ts";
+import type { Store } from "../../store/store.ts";
+import { ServerFailed } from "../host/failure.ts";
+import type { BranchStorage, MadeData } from "./branch-storage.ts";
+
+export interface CopyPorts {
+  store: Store;
+  clock: Pick<ServiceClock, "now">;
+  storage: Pick<BranchStorage, "make">;
+  /** Changes the store in a transaction. */
+  change: (act: () => void) => void;
+}
+
+/**
+ * Gives branches their data. A wanted copy stays recorded until it is made: a failed one is tried again by the next
+ * caller, and never becomes an empty database.
+ *
+ * A copy waits for earlier ones that concern the same data, and for no other:
+ *
+ *   wanted earlier                     | why
+ *   -----------------------------------|---------------------------------------------------
+ *   the copy that its source is to be  | it shows what the source was to become by then
+ *   copies of the branch itself        | they get its data before this one replaces it
+ */
+export class BranchCopies {
+  readonly #ports: CopyPorts;
+  readonly #underWay = new Map<string, Promise<void>>();
+  #closed = false;
+
+  constructor(ports: CopyPorts) {
+    this.#ports = ports;
+  }
+
+  /** Begins no copy any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Resolves when the branch has the data that it should have, at once where it has. Rejects with `ServerFailed`. */
+  ensure(branchId: string): Promise<void> {
+    if (!this.#lacks(branchId)) return Promise.resolve();
+    const known = this.#underWay.get(branchId);
+    if (known) return known;
+    const making = this.#make(branchId).finally(() => this.#underWay.delete(branchId));
+    this.#underWay.set(branchId, making);
+    return making;
+  }
+
+  #lacks(branchId: string): boolean {
+    const { branches, branchData } = this.#ports.store;
+    if (!branches.exists(branchId)) return false;
+    return !branchData.get(branchId) || branchData.sourceOf(branchId) !== undefined;
+  }
+
+  /** Repeats where another copy is wanted meanwhile. */
+  async #make(branchId: string): Promise<void> {
+    try {
+      while (this.#lacks(branchId)) await this.#makeWanted(branchId, this.#ports.store.branchData.sourceOf(branchId));
+    } catch (error) {
+      throw error instanceof ServerFailed ? error : new ServerFailed(messageOf(error), { cause: error });
+    }
+  }
+
+  async #makeWanted(branchId: string, wanted: CopyWanted | undefined): Promise<void> {
+    const { store, storage } = this.#ports;
+    if (wanted) await this.#waitForEarlier(wanted);
+    if (this.#closed) throw new ServerFailed("the service ends");
+    const branch = store.branches.byId(branchId);
+    const project = branch && store.projects.get(branch.projectId);
+    if (!project) return;
+    await storage.make(branch, project.pgVersion, wanted, (made) => this.#record(made, wanted));
+  }
+
+  async #waitForEarlier({ branchId, sourceId, seq }: CopyWanted): Promise<void> {
+    const { branches, branchData } = this.#ports.store;
+    if (!branches.exists(sourceId)) {
+      throw new ServerFailed(`branch ${sourceId}, whose data it was to have, was deleted: restore another branch's`);
+    }
+    const earlier = branchData.sources().filter((one) => one.seq < seq);
+    const concerned = earlier.filter((one) => one.branchId === sourceId || one.sourceId === branchId);
+    const sourceLacks = branchData.get(sourceId) ? [] : [sourceId];
+    for (const id of new Set([...sourceLacks, ...concerned.map((one) => one.branchId)])) {
+      await this.ensure(id).catch((error: unknown) => {
+        throw new ServerFailed(`it waits for the data of branch ${id}: ${messageOf(error)}`, { cause: error });
+      });
+    }
+  }
+
+  /** Records what was made, unless the branch is gone or another copy is wanted by now: then it is removed. */
+  #record({ earlier, ...made }: MadeData, wanted: CopyWanted | undefined): void {
+    const { store, clock, change } = this.#ports;
+    change(() => {
+      if (!store.branches.exists(made.branchId)) return;
+      if (store.branchData.sourceOf(made.branchId)?.seq !== wanted?.seq) return;
+      store.branchData.put(made);
+      if (earlier) {
+        // A role that the branch has no more comes back, but not with a password that somebody may know.
+        const sourceOf = (name: string) => `${made.branchId}/${name}/${made.generation}`;
+        store.catalogs.becomeAs(made.branchId, earlier, clock.now(), sourceOf);
+      }
+      store.branchData.clearSource(made.branchId);
+    });
+  }
+}

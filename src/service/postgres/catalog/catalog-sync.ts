@@ -1,0 +1,210 @@
+import { messageOf } from "../../error-message.ts";
+import { Held } from "../host/failure.ts";
+import { endAll } from "../session/end-sessions.ts";
+import { insideDatabase } from "../session/inside-database.ts";
+import { rollBackPrepared } from "../session/prepared.ts";
+import {
+  privilegedAttributes,
+  privilegedRole,
+  putPrivilegedRole,
+  type Session,
+  serverVersion,
+  superuser,
+} from "../session/privileged-role.ts";
+import { identifier, literal } from "../session/quoting.ts";
+import { scramVerifier } from "../session/scram.ts";
+import { Attempts } from "./attempts.ts";
+import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
+import { putDatabases } from "./database-sync.ts";
+import { guardOutputPlugins } from "./output-plugins.ts";
+
+export interface SyncPlan {
+  /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */
+  applied: BranchCatalog;
+  wanted: BranchCatalog;
+  passwordOf: (passwordSource: string) => string;
+  connect: (database: string) => Promise<Session>;
+  /** Ends the sessions of these roles, or of all, at the branch's computes; `primary` is a session at its server. */
+  logOut: (primary: Session, roles: readonly string[] | undefined) => Promise<void>;
+}
+
+/**
+ * Brings the roles and databases that the API knows into a server: what it made and no longer knows is dropped. What
+ * clients made with SQL stays. Each step can be repeated, so a crash in between does no harm. Logins and passwords go
+ * first, and what one role or database fails at keeps no other one; the first failure is thrown at the end.
+ */
+export async function syncCatalog(plan: SyncPlan): Promise<void> {
+  using client = await plan.connect("postgres");
+  const attempts = new Attempts(client);
+  const existing = await namesIn(client, plan);
+  const gone = await putLogins(client, plan, existing.roles, attempts);
+  const version = await serverVersion(client);
+  const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
+  if (outdated) {
+    await guardOutputPlugins({ client, connect: plan.connect });
+    await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+    // Data of an earlier version has one.
+    await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);
+  }
+  for (const role of plan.wanted.roles) {
+    const exists = existing.roles.has(role.name);
+    const before = plan.applied.roles.find(({ name }) => name === role.name);
+    const isBrought = before !== undefined && before.passwordSource !== notBrought;
+    if (exists && isBrought && !outdated) continue;
+    await attempts.make(async () => {
+      if (exists && !isBrought) await takeFromClients(client, role.name);
+      await putRights(client, role.name, version, exists);
+      if (!exists) await putPassword(client, role, exists, plan);
+    });
+  }
+  await putDatabases({ client, connect: plan.connect }, plan, existing.databases, { outdated, attempts });
+  for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
+  attempts.end();
+}
+
+/** Brings the logins and passwords of roles alone, as far as that succeeds, and ends those of roles that are gone. */
+export async function syncLogins(plan: SyncPlan): Promise<void> {
+  using client = await plan.connect("postgres");
+  await putLogins(client, plan, (await namesIn(client, plan)).roles, new Attempts(client));
+}
+
+/**
+ * Ends the sessions of roles that are gone, and after a reset of a password those of all, as the public service does.
+ * Answers the roles of the server that are to be dropped.
+ */
+async function putLogins(
+  client: Session,
+  plan: SyncPlan,
+  existing: ReadonlySet<string>,
+  attempts: Attempts,
+): Promise<CatalogRole[]> {
+  const kept = new Set(plan.wanted.roles.map(({ name }) => name));
+  const gone = plan.applied.roles.filter(({ name }) => !kept.has(name) && existing.has(name));
+  for (const { name } of gone)
+    await attempts.make(() => changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`));
+  for (const role of plan.wanted.roles)
+    if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
+  const anyReset = plan.wanted.roles.some((role) => {
+    const before = plan.applied.roles.find(({ name }) => name === role.name);
+    return before && isReset(before, role);
+  });
+  if (!anyReset && gone.length === 0) return gone;
+  const names = anyReset ? undefined : gone.map(({ name }) => name);
+  return (await attempts.make(() => plan.logOut(client, names))) ? gone : [];
+}
+
+function isReset(before: CatalogRole, { passwordSource }: CatalogRole): boolean {
+  return ![notBrought, passwordSource].includes(before.passwordSource);
+}
+
+type CatalogRole = BranchCatalog["roles"][number];
+
+/**
+ * Makes or changes a role. A role may change its own password: where another session changes the row at this moment,
+ * those that change roles are ended. Rejects with `Held` where many change their passwords all the time.
+ */
+async function changeRole(client: Session, statement: string): Promise<void> {
+  try {
+    await client.query(statement);
+  } catch {
+    await endAll(client, changesRole);
+    await client.query(statement).catch((error: unknown) => {
+      throw new Held(messageOf(error), { cause: error });
+    });
+  }
+}
+
+/** A session that has changed a role in a transaction which is still open. */
+const changesRole = `pid IN (SELECT pid FROM pg_locks
+  WHERE relation = 'pg_authid'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid())`;
+
+/** The databases of a server, and its roles that the API knows or has known: clients may make a million others. */
+async function namesIn(
+  client: Session,
+  { applied, wanted }: Pick<SyncPlan, "applied" | "wanted">,
+): Promise<{ roles: Set<string>; databases: Set<string> }> {
+  const known = new Set([privilegedRole, ...[...applied.roles, ...wanted.roles].map(({ name }) => name)]);
+  const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
+  return {
+    roles: await names(`SELECT rolname FROM pg_roles WHERE rolname IN (${[...known].map(literal).join(", ")})`),
+    databases: await names("SELECT datname FROM pg_database"),
+  };
+}
+
+/** Takes a role that a client has made before the API did out of clients' hands; the API's stay as they are. */
+async function takeFromClients(client: Session, name: string): Promise<void> {
+  const role = identifier(name);
+  const members = (of: string) =>
+    `FROM pg_auth_members WHERE ${of} = (SELECT oid FROM pg_roles WHERE rolname =${literal(name)})`;
+  const own = await client.query(`SELECT 1 ${members("member")} AND pg_get_userbyid(roleid) = '${privilegedRole}'`);
+  if (own.length > 0) return;
+  await changeRole(client, `ALTER ROLE ${role} CONNECTION LIMIT -1 VALID UNTIL 'infinity'`);
+  await client.query(`ALTER ROLE ${role} RESET ALL`);
+  const revoked = await client.query(`SELECT format('REVOKE %I FROM %I GRANTED BY %I CASCADE',
+    pg_get_userbyid(roleid), pg_get_userbyid(member), pg_get_userbyid(grantor)) ${members("roleid")}`);
+  for (const [statement] of revoked) await client.query(statement ?? "");
+  await endAll(client, `usename =${literal(name)}`);
+}
+
+/** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */
+async function putRights(client: Session, name: string, version: number, exists: boolean): Promise<void> {
+  const role = identifier(name);
+  const verb = exists ? "ALTER" : "CREATE";
+  await changeRole(client, `${verb} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
+  await client.query(`GRANT ${privilegedRole} TO ${role}`);
+}
+
+async function putPassword(
+  client: Session,
+  role: CatalogRole,
+  exists: boolean,
+  { applied, passwordOf }: SyncPlan,
+): Promise<void> {
+  const name = identifier(role.name);
+  const before = applied.roles.find((one) => one.name === role.name);
+  if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
+  const verifier = await scramVerifier(passwordOf(role.passwordSource));
+  const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
+  if (before && isReset(before, role)) {
+    // A session that is open would change it again at once.
+    await changeRole(client, `ALTER ROLE ${name} NOLOGIN`);
+    await endAll(client, `usename =${literal(role.name)}`);
+  }
+  await changeRole(client, `ALTER ROLE ${name} ${login}`);
+}
+
+/**
+ * Drops a role. Its objects go to the owner of the database that they are in, but never to our own role, as which its
+ * functions would run: objects in a database of ours are temporary, and are dropped. A role with a database stays for
+ * that, without a login.
+ */
+async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
+  const role = identifier(name);
+  const databases = await client.query(databasesOf(name));
+  if (databases.some(([, owner]) => owner === name)) return;
+  for (const [database, owner, closed, limit] of databases) {
+    if (limit === leftOfDrop) continue;
+    await insideDatabase({ client, connect }, { name: database ?? "", closed, limit }, async (inside) => {
+      // The role alone could roll them back, and their locks would keep it from being dropped.
+      await rollBackPrepared(inside, `owner =${literal(name)}`);
+      if (owner !== superuser) await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(owner ?? "")}`);
+      await inside.query(`DROP OWNED BY ${role}`);
+    });
+  }
+  await client.query(`DROP ROLE ${role}`);
+}
+
+/** The limit of what is left of a database that was dropped. */
+const leftOfDrop = "-2";
+
+/**
+ * The databases that a role owns, or has anything in, also those that clients have closed to connections; and ours, for
+ * the rights that it has on databases.
+ */
+function databasesOf(role: string): string {
+  return `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit FROM pg_database
+    WHERE datname <> 'template0' AND (datname = 'postgres' OR pg_get_userbyid(datdba) =${literal(role)}
+      OR oid IN (SELECT dbid FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass
+        AND refobjid = (SELECT oid FROM pg_roles WHERE rolname =${literal(role)}))
+      OR datname IN (SELECT database FROM pg_prepared_xacts WHERE owner =${literal(role)}))`;
+}

@@ -1,0 +1,49 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { OwnServer } from "../server/own-server.ts";
+import { insideDatabases } from "../session/inside-database.ts";
+import type { Session } from "../session/privileged-role.ts";
+import { identifier } from "../session/quoting.ts";
+import { makeNamesReadable } from "../session/readable-names.ts";
+
+/** Drops the subscriptions of a session's database. What they have at their publishers stays. */
+export async function dropSubscriptions(inside: Session): Promise<void> {
+  const subscriptions = await inside.query(`SELECT oid, subname FROM pg_subscription
+    WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+  for (const [oid, name] of subscriptions) {
+    const subscription = identifier(name ?? "");
+    await inside.query(`ALTER SUBSCRIPTION ${subscription} DISABLE`);
+    await inside.query(`ALTER SUBSCRIPTION ${subscription} SET (slot_name = NONE)`);
+    // For a table that is still copied, the drop would connect to the server that the client has named.
+    await inside.query(`DELETE FROM pg_subscription_rel WHERE srsubid = ${Number(oid)}`);
+    await inside.query(`DROP SUBSCRIPTION ${subscription}`);
+  }
+}
+
+/** Of all databases; the file is empty where no client has ever made a subscription. */
+const catalogue = join("global", "6100");
+
+/**
+ * Drops the subscriptions in data that was copied or recovered, as the public service does: two that read one slot get
+ * a part each of what the publisher sends, and one of the past lacks what was sent since. `serve` runs a server on it.
+ */
+export async function forgetSubscriptions(data: string, serve: () => Promise<OwnServer>): Promise<void> {
+  const bytes = await stat(join(data, catalogue)).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  if (bytes === 0) return;
+  const server = await serve();
+  try {
+    using client = await server.connect("postgres");
+    await makeNamesReadable(client);
+    const connected = { client, connect: (database: string) => server.connect(database) };
+    await insideDatabases(
+      connected,
+      "datconnlimit <> -2 AND oid IN (SELECT subdbid FROM pg_subscription)",
+      dropSubscriptions,
+    );
+  } finally {
+    await server.stop();
+  }
+}

@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import type { ServiceClock } from "../../clock.ts";
+import { copyTree } from "../host/copy-tree.ts";
+import { PostgresUnusable } from "../host/failure.ts";
+import type { ProgramPorts } from "../host/guarded-program.ts";
+import { stopLeftover } from "../host/leftover.ts";
+import { makeDirectory, writePrivate } from "../host/private-file.ts";
+import type { Processes, ProcessUser } from "../host/processes.ts";
+
+const temporaryPrefix = "compute-operator-postgres-";
+const socketsPrefix = "cpg-";
+
+/** The longest path of a socket that every system takes, in bytes, less its name. */
+const longestSocketDirectory = 80;
+
+export interface HomeSettings extends ProgramPorts {
+  /** The store's file, or `:memory:`. */
+  data: string;
+}
+
+/** The directory that holds everything of the servers: beside the store's file, or a temporary one. */
+export class Home {
+  readonly root: string;
+  readonly sockets: string;
+  readonly user: ProcessUser | undefined;
+  readonly #temporary: boolean;
+
+  private constructor(root: string, sockets: string, user: ProcessUser | undefined, temporary: boolean) {
+    this.root = root;
+    this.sockets = sockets;
+    this.user = user;
+    this.#temporary = temporary;
+  }
+
+  /** Opens it, after what an earlier service has left over is stopped and removed. */
+  static async open({ data, user, processes, clock }: HomeSettings): Promise<Home> {
+    await removeAbandoned(processes, clock);
+    const temporary = data === ":memory:";
+    const root = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    if (!temporary) await clear(root, processes, clock);
+    const { pid } = processes.self;
+    const startedAt = (await processes.facts(pid))?.startedAt ?? 0;
+    await writePrivate(join(root, "owner"), `${pid} ${startedAt}\n`, undefined);
+    for (const name of ["", "branches", "replicas", "making", "history", "logs", "poolers"])
+      await makeDirectory(join(root, name), user);
+    const inside = join(root, "s");
+    const short = Buffer.byteLength(inside) <= longestSocketDirectory;
+    const sockets = short ? inside : await mkdtemp(join(tmpdir(), socketsPrefix));
+    await makeDirectory(sockets, user);
+    if (!short) await writePrivate(join(root, "sockets"), sockets, undefined);
+    const home = new Home(root, sockets, user, temporary);
+    await home.#refuseUnreachable();
+    return home;
+  }
+
+  /** Rejects with `PostgresUnusable` where another store made what lies here: its servers take no password of ours. */
+  async claim(store: string): Promise<void> {
+    const file = join(this.root, "store");
+    const owner = await readFile(file, "utf8").catch(() => undefined);
+    if (owner === undefined) await writePrivate(file, store, undefined);
+    else if (owner !== store) {
+      throw new PostgresUnusable(
+        `${this.root} belongs to another store than the one of --data: move it away, or put the store that it belongs to back`,
+      );
+    }
+  }
+
+  branch(branchId: string, generation: string): string {
+    return join(this.root, "branches", `${branchId}.${generation}`);
+  }
+
+  replica(endpointId: string): string {
+    return join(this.root, "replicas", endpointId);
+  }
+
+  /** Of a compute's server, or of its pooler. */
+  log(endpointId: string, of: "" | "-pooler" = ""): string {
+    return join(this.root, "logs", `${endpointId}${of}.log`);
+  }
+
+  /** All logs, each with its compute. */
+  async logs(): Promise<{ file: string; endpointId: string }[]> {
+    const names = await readdir(join(this.root, "logs"));
+    return names.map((name) => ({
+      file: join(this.root, "logs", name),
+      endpointId: name.replace(/(-pooler)?\.log$/, ""),
+    }));
+  }
+
+  making(name: string): string {
+    return join(this.root, "making", name);
+  }
+
+  /** Programs that the servers' user may run: those given, or a copy where that user cannot reach them. */
+  async reachable(installation: string, name: string): Promise<string> {
+    if (this.user === undefined || (await mayEnter(installation, this.user))) return installation;
+    const copy = join(this.root, name);
+    if (existsSync(copy)) return copy;
+    const staging = this.making(name);
+    await rm(staging, { recursive: true, force: true });
+    await copyTree(installation, staging, { owner: this.user, hardLinks: true, mode: 0o755 });
+    await rename(staging, copy);
+    return copy;
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#temporary ? this.root : this.sockets, { recursive: true, force: true });
+    if (this.#temporary) await rm(this.sockets, { recursive: true, force: true });
+    else await rm(join(this.root, "owner"), { force: true });
+  }
+
+  async #refuseUnreachable(): Promise<void> {
+    if (this.user === undefined || (await mayEnter(this.root, this.user))) return;
+    throw new PostgresUnusable(
+      `the user of --postgres-user cannot reach ${this.root}: put --data into a directory that every user may enter`,
+    );
+  }
+}
+
+/** True if a user may enter a directory: it, and each one above it, by its mode. */
+async function mayEnter(directory: string, { uid, gid }: ProcessUser): Promise<boolean> {
+  const { uid: owner, gid: group, mode } = await stat(await realpath(directory));
+  const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
+  if ((mode & bit) === 0) return false;
+  const above = dirname(await realpath(directory));
+  return above === directory || mayEnter(above, { uid, gid });
+}
+
+/** Removes what services have left that kept nothing and were killed. */
+async function removeAbandoned(processes: Processes, clock: ServiceClock): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(temporaryPrefix)) continue;
+    const root = join(tmpdir(), name);
+    const owner = await readFile(join(root, "owner"), "utf8").catch(() => "");
+    // Without a whole file it is being made, or belongs to somebody else.
+    if (!owner.endsWith("\n") || (await isAlive(owner, processes))) continue;
+    const found = await lstat(root).catch(() => undefined);
+    // Another service that starts now was first to remove it.
+    if (found === undefined) continue;
+    const { uid, gid } = found;
+    if (processes.self.uid !== 0 && uid !== processes.self.uid) continue;
+    await stopServers(root, processes, clock);
+    // As the one whose directory it is: nobody can lead root elsewhere with links in it.
+    const user = processes.self.uid === uid ? undefined : { uid, gid };
+    await rm(join(root, "owner"), { force: true });
+    if (user) await processes.run("rm", ["-rf", root], { user, cwd: "/" });
+    else await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function isAlive(owner: string, processes: Processes): Promise<boolean> {
+  const [pid = 0, startedAt = 0] = owner.trim().split(" ").map(Number);
+  const facts = await processes.facts(pid);
+  return facts !== undefined && Math.abs(facts.startedAt - startedAt) < 3;
+}
+
+/** Stops servers that are left over, and removes what was not finished. */
+async function clear(root: string, processes: Processes, clock: ServiceClock): Promise<void> {
+  await stopServers(root, processes, clock);
+  const sockets = (await readFile(join(root, "sockets"), "utf8").catch(() => "")).trim();
+  const ours = dirname(sockets) === tmpdir() && basename(sockets).startsWith(socketsPrefix);
+  if (ours) await rm(sockets, { recursive: true, force: true });
+  for (const name of ["making", "s", "sockets"]) await rm(join(root, name), { recursive: true, force: true });
+}
+
+async function stopServers(root: string, processes: Processes, clock: ServiceClock): Promise<void> {
+  for (const kind of ["branches", "replicas", "making"]) {
+    const names = await readdir(join(root, kind)).catch(() => []);
+    await Promise.all(names.map((name) => stopLeftover(join(root, kind, name), processes, clock)));
+  }
+}

@@ -1,0 +1,24 @@
+import type { Reached } from "../../http/reached.ts";
+import type { Fleet } from "./fleet.ts";
+
+/** The part of the fleet that is asked. */
+export interface RefreshingFleet extends Pick<Fleet, "refresh"> {
+  running(): readonly { endpoint: { projectId: string; branchId: string } }[];
+}
+
+const ofBranch = /^\/projects\/\{project_id\}\/branches\/\{branch_id\}\/(?:databases|roles|schema|compare_schema)\b/;
+const ofProject = "/projects/{project_id}/connection_uri";
+
+/** Lets a call that shows or needs roles and databases of branches find them as clients have changed them with SQL. */
+export async function refreshBefore({ path, params }: Reached, fleet: RefreshingFleet): Promise<void> {
+  const isOfBranch = ofBranch.test(path);
+  if (!isOfBranch && path !== ofProject) return;
+  const meant = fleet
+    .running()
+    .map(({ endpoint }) => endpoint)
+    // The caller's right is one in the project of the path; the branch of the path may be another project's.
+    .filter(({ projectId }) => projectId === params["project_id"])
+    .filter(({ branchId }) => !isOfBranch || branchId === params["branch_id"])
+    .map(({ branchId }) => branchId);
+  await Promise.all([...new Set(meant)].map((one) => fleet.refresh(one)));
+}

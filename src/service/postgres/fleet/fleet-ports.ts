@@ -1,0 +1,55 @@
+import type { ComputeUnitRange } from "../../../api/compute-units.ts";
+import type { ServiceClock } from "../../clock.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import type { Store } from "../../store/store.ts";
+import type { ServedData } from "../branches/branch-catalogs.ts";
+import type { Home } from "../data/home.ts";
+import type { Processes } from "../host/processes.ts";
+import type { Sockets } from "../host/sockets.ts";
+import type { ServerConfig } from "../server/config.ts";
+import type { PostgresServer } from "../server/server.ts";
+import type { Templates } from "../server/templates.ts";
+import type { ServiceSessions } from "../session/service-sessions.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface FleetPorts {
+  store: Store;
+  clock: ServiceClock;
+  processes: Processes;
+  home: Home;
+  sockets: Sockets;
+  templates: Templates;
+  sessions: ServiceSessions;
+  /** Sessions of clients. */
+  clients: Pick<Sessions, "logOut">;
+  passwordOf: (passwordSource: string) => string;
+  newGeneration: () => string;
+  /** Size of the computes' disks for temporary files, as a part of their normal size. */
+  temporaryDiskScale: number;
+  /** Direct connections that a compute of this size accepts. */
+  maxConnections: (range: ComputeUnitRange) => number;
+  /** Changes the store in a transaction. */
+  change: (act: () => void) => void;
+  /** Tells the operator of the service what went wrong, in one line. */
+  report: (line: string) => void;
+  /** A server ended that nobody stopped. */
+  onCrash: (endpointId: string) => void;
+}
+
+/** A server that runs for a compute. */
+export interface Running {
+  endpoint: StoredEndpoint;
+  /** Of the branch's data that it serves or follows. */
+  generation: string;
+  data: string;
+  config: ServerConfig;
+  server: PostgresServer;
+}
+
+export function servedBy({ endpoint: { branchId }, generation }: Running): ServedData {
+  return { branchId, generation };
+}
+
+export function isPrimary({ type }: StoredEndpoint): boolean {
+  return type === "read_write";
+}

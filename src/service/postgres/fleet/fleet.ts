@@ -1,0 +1,298 @@
+import { rename, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { limited } from "../../clock.ts";
+import { Turns } from "../../sharing/turns.ts";
+import { Uses } from "../../sharing/uses.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { BranchCatalogs, type ServedData } from "../branches/branch-catalogs.ts";
+import { BranchStorage } from "../branches/branch-storage.ts";
+import { canFollow, makeStandby } from "../data/backup.ts";
+import { Held, ServerFailed } from "../host/failure.ts";
+import { stopLeftover } from "../host/leftover.ts";
+import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "../server/config.ts";
+import type { Act, Serve } from "../server/own-server.ts";
+import { PostgresServer, type ServerPlace, writeConfig } from "../server/server.ts";
+import type { Edition } from "../server/templates.ts";
+import { forgetPrepared, unreachablePrepared } from "../session/prepared.ts";
+import { unheld } from "../session/unheld.ts";
+import { type FleetPorts, isPrimary, type Running, servedBy } from "./fleet-ports.ts";
+import { Logouts } from "./logouts.ts";
+import { computeConfig, ownConfig } from "./server-configs.ts";
+
+/** Longest time for a server to name its roles and databases, in milliseconds. */
+const refreshLimitMs = 1000;
+
+/** The servers that run behind computes. */
+export class Fleet {
+  readonly storage: BranchStorage;
+  readonly #ports: FleetPorts;
+  readonly #catalogs: BranchCatalogs;
+  readonly #running = new Map<string, Running>();
+  readonly #turns = new Turns();
+  readonly #used = new Uses();
+  #closed = false;
+
+  constructor(ports: FleetPorts) {
+    this.#ports = ports;
+    const { store, home, templates, newGeneration } = ports;
+    this.storage = new BranchStorage({
+      store,
+      home,
+      templates,
+      turns: this.#turns,
+      used: this.#used,
+      newGeneration,
+      freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
+      connectTo: (data) => {
+        const running = this.#serverOn(data);
+        return running && unheld(this.#sessionsOf(running), ports.clock)("postgres");
+      },
+      serve: (data, edition, more) => this.#serve(data, edition, more),
+      reading: (data, edition, act) => this.#reading(data, edition, act),
+      now: () => ports.clock.now(),
+    });
+    const restart = async (replica: StoredEndpoint) => {
+      await this.#stop(replica.id);
+      await this.#startReplica(replica, await this.#editionOf(replica));
+      return this.serverOf(replica.id);
+    };
+    const logouts = new Logouts({ ...ports, running: () => this.running(), restart });
+    this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage, logOut: (...of) => logouts.end(...of) });
+  }
+
+  /** A compute's server; `undefined` where it does not run. */
+  serverOf(endpointId: string): Running | undefined {
+    const running = this.#running.get(endpointId);
+    return running?.server.running ? running : undefined;
+  }
+
+  /** Starts the server of a compute; one that runs is started again. Rejects with `ServerFailed`. */
+  async start(endpoint: StoredEndpoint): Promise<void> {
+    const edition = await this.#editionOf(endpoint);
+    if (this.#running.get(endpoint.id)?.endpoint.branchId !== endpoint.branchId) await this.stop(endpoint.id);
+    await this.#turns.take(endpoint.branchId, async () => {
+      if (this.#closed) throw new ServerFailed("the service ends");
+      await this.#stop(endpoint.id);
+      await (endpoint.type === "read_write"
+        ? this.#startPrimary(endpoint, edition)
+        : this.#startReplica(endpoint, edition));
+    });
+  }
+
+  /** Stops the server of a compute, where it runs. */
+  async stop(endpointId: string): Promise<void> {
+    const running = this.#running.get(endpointId);
+    if (running) await this.#turns.take(running.endpoint.branchId, () => this.#stop(endpointId));
+  }
+
+  /** Gives a running server a compute's settings, and its branch's roles and databases; connections stay. */
+  async reconfigure(endpoint: StoredEndpoint): Promise<void> {
+    const before = this.#running.get(endpoint.id);
+    if (!before) return;
+    if (before.endpoint.branchId !== endpoint.branchId) return this.stop(endpoint.id);
+    await this.#turns.take(endpoint.branchId, async () => {
+      // A server that starts has no client that could hold anything up.
+      const restart = async (error: unknown) => {
+        if (!(error instanceof Held && isPrimary(endpoint))) throw error;
+        await this.#startPrimary(endpoint, await this.#editionOf(endpoint));
+        if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
+      };
+      const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
+      const { processes, home } = this.#ports;
+      await writeConfig(before.data, config, { processes, user: home.user });
+      before.endpoint = endpoint;
+      await this.#bring(before).catch(restart);
+    });
+  }
+
+  async #bring(running: Running): Promise<void> {
+    const open = this.#sessionsOf(running);
+    const client = await unheld(open, this.#ports.clock)("postgres");
+    await client.query("SELECT pg_reload_conf()").finally(() => client[Symbol.dispose]());
+    if (isPrimary(running.endpoint)) await this.#catalogs.sync(servedBy(running), open);
+  }
+
+  #sessionsOf({ config }: Running): Parameters<Act<unknown>>[0] {
+    return (database) => this.#ports.sessions.open(config, database);
+  }
+
+  /** Takes over into the store what clients have changed with SQL in a branch's catalog, where its primary runs. */
+  async refresh(branchId: string): Promise<void> {
+    const primary = this.running().find(({ endpoint }) => endpoint.branchId === branchId && isPrimary(endpoint));
+    if (primary?.server.running) await this.#refresh(primary);
+  }
+
+  /** Gives up on a server that does not answer: the store then shows what was known before. */
+  async #refresh(running: Running): Promise<void> {
+    const done = this.#catalogs.refresh(servedBy(running), this.#sessionsOf(running)).catch(() => {});
+    const late = Promise.withResolvers<void>();
+    await limited(this.#ports.clock, refreshLimitMs, late.resolve, Promise.race([done, late.promise]));
+  }
+
+  /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
+  async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
+    const edition = await this.#ports.templates.edition(pgVersion);
+    return this.#turns.take(branchId, async () => this.#reading(this.storage.of(branchId).directory, edition, act));
+  }
+
+  #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
+    const running = this.#serverOn(directory);
+    return running ? act(this.#sessionsOf(running)) : this.#serving(directory, edition, act);
+  }
+
+  #serverOn(data: string): Running | undefined {
+    return this.running().find((one) => one.data === data);
+  }
+
+  /** The servers that run. */
+  running(): readonly Running[] {
+    return [...this.#running.values()];
+  }
+
+  /** Stops everything, also what is held up in a turn; nothing starts any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#running.keys()].map((id) => this.#stop(id)));
+    await this.#turns.idle();
+  }
+
+  async #startPrimary(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
+    const { branchId } = endpoint;
+    const branch = this.storage.of(branchId);
+    const other = this.#serverOn(branch.directory);
+    if (other) await this.#stop(other.endpoint.id);
+    const limits = this.#limitsOf(endpoint);
+    const least = largerOf(limits, branch);
+    const outgrown = this.#standbysBelow(branchId, limits);
+    if (isBelow(branch, limits)) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
+    for (const standby of outgrown) await this.#stop(standby.id);
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
+    const run = () => this.#run(endpoint, branch.generation, branch.directory, edition, config);
+    await run();
+    try {
+      if (await this.#forgets(endpoint.id)) await run();
+      await this.#catalogs.syncAtStart(branch, (database) => this.#ports.sessions.open(config, database));
+    } catch (error) {
+      await this.#stop(endpoint.id);
+      throw error;
+    }
+    for (const standby of outgrown) await this.#startReplica(standby, edition);
+  }
+
+  /** Stops a server and answers true, where prepared transactions would keep it from changes of the API for ever. */
+  async #forgets(endpointId: string): Promise<boolean> {
+    const running = this.serverOf(endpointId);
+    if (!running || this.#catalogs.isCurrent(running.endpoint.branchId)) return false;
+    const ids = await unreachablePrepared(this.#sessionsOf(running));
+    if (ids.length === 0) return false;
+    await this.#stop(endpointId);
+    await forgetPrepared(running.data, ids);
+    return true;
+  }
+
+  #limitsOf({ minCu: min, maxCu: max, settings }: StoredEndpoint): Limits {
+    return limitsOf({ min, max }, this.#ports.maxConnections, settings.pg_settings);
+  }
+
+  /** The standbys that would stop following a primary of these limits. */
+  #standbysBelow(branchId: string, limits: Limits): StoredEndpoint[] {
+    return this.running()
+      .filter(({ endpoint }) => endpoint.branchId === branchId && endpoint.type === "read_only")
+      .filter(({ config: { limits: own } }) => isBelow(own, limits))
+      .map(({ endpoint }) => endpoint);
+  }
+
+  async #startReplica(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
+    const { home } = this.#ports;
+    const branch = this.storage.of(endpoint.branchId);
+    const data = home.replica(endpoint.id);
+    const primaryRuns = this.#serverOn(branch.directory) !== undefined;
+    if (!primaryRuns) await this.#settleAlone(branch, edition);
+    if (!(await canFollow(data, branch, primaryRuns))) {
+      const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);
+      await this.storage.copy(branch.directory, making, edition);
+      await makeStandby(making, branch.generation, home.user);
+      await rm(data, { recursive: true, force: true });
+      await rename(making, data);
+    }
+    const limits = largerOf(this.#limitsOf(endpoint), branch);
+    const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: { port } });
+    await this.#run(endpoint, branch.generation, data, edition, config);
+  }
+
+  /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
+  async #settleAlone(branch: ServedData & { directory: string }, edition: Edition): Promise<void> {
+    if (this.#catalogs.isCurrent(branch.branchId)) return;
+    await this.#serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect));
+  }
+
+  /** Runs a server on data that no compute uses, until `act` has ended. */
+  async #serving<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
+    const server = await this.#serve(directory, edition);
+    try {
+      return await act((database) => server.connect(database));
+    } finally {
+      await server.stop();
+    }
+  }
+
+  async #run(
+    endpoint: StoredEndpoint,
+    generation: string,
+    data: string,
+    edition: Edition,
+    config: ServerConfig,
+  ): Promise<void> {
+    const logFile = this.#ports.home.log(endpoint.id);
+    const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config);
+    if (this.#closed) {
+      await server.stop();
+      throw new ServerFailed("the service ends");
+    }
+    const running = { endpoint, generation, data, config, server };
+    this.#running.set(endpoint.id, running);
+    void this.#watch(running);
+  }
+
+  async #watch(running: Running): Promise<void> {
+    const { id } = running.endpoint;
+    await running.server.ended;
+    if (this.#running.get(id) !== running) return;
+    this.#running.delete(id);
+    if (!this.#closed) this.#ports.onCrash(id);
+  }
+
+  async #launch(place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
+    const { processes, clock, home } = this.#ports;
+    return this.#used.by(place.data, async () => {
+      await stopLeftover(place.data, processes, clock);
+      return PostgresServer.start({ processes, clock, user: home.user }, place, config);
+    });
+  }
+
+  async #stop(endpointId: string): Promise<void> {
+    const running = this.#running.get(endpointId);
+    this.#running.delete(endpointId);
+    // The store shows what clients have changed also while the compute is idle.
+    if (running?.server.running && isPrimary(running.endpoint)) await this.#refresh(running);
+    await running?.server.stop();
+  }
+
+  async #serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
+    const own = ownConfig(this.#ports, data, edition.major);
+    const config = { ...own, ...more, settings: { ...own.settings, ...more.settings } };
+    const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
+    const server = await this.#launch(place, config);
+    return {
+      connect: (database, login) => this.#ports.sessions.open(config, database, login),
+      stop: () => server.stop(),
+    };
+  }
+
+  async #editionOf(endpoint: StoredEndpoint): Promise<Edition> {
+    const project = this.#ports.store.projects.get(endpoint.projectId);
+    if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
+    return this.#ports.templates.edition(project.pgVersion);
+  }
+}

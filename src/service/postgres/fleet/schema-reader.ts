@@ -1,0 +1,62 @@
+import { messageOf } from "../../error-message.ts";
+import { Refusal, refusals, required } from "../../refusal.ts";
+import type { Store } from "../../store/store.ts";
+import type { BranchCopies } from "../branches/branch-copies.ts";
+import { PostgresUnusable, ServerFailed } from "../host/failure.ts";
+import { dumpSchema } from "../schema/dump.ts";
+import { AnswerTooLarge } from "../session/sql-client.ts";
+import type { Fleet } from "./fleet.ts";
+
+/** The longest schema that is read, in bytes: the service holds it whole. */
+const longestSchema = 8 * 1024 ** 2;
+
+export interface SchemaReaderPorts {
+  store: Store;
+  fleet: Pick<Fleet, "reading">;
+  copies: Pick<BranchCopies, "ensure">;
+}
+
+/** Reads the schema of a branch's database: from its running primary, or from a server that runs for this alone. */
+export class SchemaReader {
+  readonly #ports: SchemaReaderPorts;
+
+  constructor(ports: SchemaReaderPorts) {
+    this.#ports = ports;
+  }
+
+  /** `gone` ends the reading. Rejects with `Refusal`. */
+  async read(branchId: string, database: string, gone?: AbortSignal): Promise<string> {
+    const { store, fleet, copies } = this.#ports;
+    const branch = required("branch", store.branches.byId(branchId));
+    const { pgVersion } = required("project", store.projects.get(branch.projectId));
+    try {
+      await copies.ensure(branchId);
+      return await fleet.reading(branchId, pgVersion, async (connect) => {
+        if (gone?.aborted) throw new ServerFailed("the client has left");
+        const client = await connect(database);
+        client.limitAnswers(longestSchema);
+        const leave = () => {
+          client.cancel();
+          client.close();
+        };
+        gone?.addEventListener("abort", leave);
+        if (gone?.aborted) leave();
+        try {
+          return await dumpSchema(client);
+        } finally {
+          gone?.removeEventListener("abort", leave);
+          client.close();
+        }
+      });
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      if (error instanceof AnswerTooLarge) {
+        throw refusals.unprocessable(
+          `the schema of database ${database} is larger than ${longestSchema / 1024 ** 2} MiB: read it with pg_dump`,
+        );
+      }
+      if (!(error instanceof ServerFailed || error instanceof PostgresUnusable)) throw error;
+      throw refusals.unavailable(`the schema of database ${database} cannot be read now: ${messageOf(error)}`);
+    }
+  }
+}

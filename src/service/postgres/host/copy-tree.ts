@@ -1,0 +1,71 @@
+import { open, readdir, readlink, rename, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Slots } from "../../sharing/slots.ts";
+import { copyFilesInThread } from "./copy-files.ts";
+import { makeDirectory } from "./private-file.ts";
+import type { ProcessUser } from "./processes.ts";
+
+export interface CopySettings {
+  /** Whom the copy belongs to, where not to this process. */
+  owner: ProcessUser | undefined;
+  /** Paths below the source, with `/`, that are left out. A directory is left out with all it holds. */
+  skip?: (path: string) => boolean;
+  /** Files share their content with the source, where both are on one disk: for what is never written. */
+  hardLinks?: boolean;
+  /** Of directories; 0700 where it is left out. */
+  mode?: number;
+}
+
+/** Copies that have a thread for their files at once. */
+const threads = new Slots(16);
+
+/**
+ * Copies a directory, and resolves when the copy is on disk. What vanishes from the source meanwhile is left out: a
+ * running server removes files, and its write-ahead log knows of it.
+ */
+export async function copyTree(from: string, to: string, settings: CopySettings): Promise<void> {
+  const files: string[] = [];
+  const directories: string[] = [];
+  await makeDirectories("", from, to, settings, { files, directories });
+  const { owner, hardLinks = false } = settings;
+  await threads.take(() => copyFilesInThread({ from, to, files, owner, hardLinks }));
+  for (const directory of directories) await sync(join(to, directory));
+}
+
+async function makeDirectories(
+  path: string,
+  from: string,
+  to: string,
+  settings: CopySettings,
+  found: { files: string[]; directories: string[] },
+): Promise<void> {
+  const entries = await readdir(join(from, path), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  await makeDirectory(join(to, path), settings.owner, settings.mode);
+  found.directories.push(path);
+  for (const entry of entries) {
+    const below = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (settings.skip?.(below)) continue;
+    if (entry.isDirectory()) await makeDirectories(below, from, to, settings, found);
+    else if (entry.isSymbolicLink()) await symlink(await readlink(join(from, below)), join(to, below));
+    else if (entry.isFile()) found.files.push(below);
+  }
+}
+
+/** Has the system write a file or a directory to the disk. */
+export async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Renames a file or a directory: when this resolves, the disk knows it by its new name. */
+export async function renameDurably(from: string, to: string, toDisk = sync): Promise<void> {
+  await rename(from, to);
+  await toDisk(dirname(to));
+}

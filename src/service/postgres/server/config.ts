@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from "node:util";
+import { type ComputeUnitRange, maxConnections } from "../../../api/compute-units.ts";
+import { settingNumber } from "../../computes/setting-bounds.ts";
+import type { HistoryPoint } from "../../domain/history-point.ts";
+import { recoverySettings } from "../data/point.ts";
+import { superuser } from "../session/privileged-role.ts";
+
+/** Limits that follow from the size and the settings of a compute. A standby must have at least its primary's. */
+export interface Limits {
+  maxConnections: number;
+  maxWorkerProcesses: number;
+  /** For each transaction. */
+  maxLocks: number;
+}
+
+export function limitsOf(
+  range: ComputeUnitRange,
+  connectionsOf = maxConnections,
+  settings: Readonly<Record<string, string>> = {},
+): Limits {
+  return {
+    maxConnections: connectionsOf(range),
+    maxWorkerProcesses: 12 + Math.floor(2 * range.max),
+    maxLocks: settingNumber(settings, "max_locks_per_transaction"),
+  };
+}
+
+export const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
+
+export function largerOf(one: Limits, other: Limits): Limits {
+  return {
+    maxConnections: Math.max(one.maxConnections, other.maxConnections),
+    maxWorkerProcesses: Math.max(one.maxWorkerProcesses, other.maxWorkerProcesses),
+    maxLocks: Math.max(one.maxLocks, other.maxLocks),
+  };
+}
+
+/** True if a server of some limits is too small for others. */
+export function isBelow(own: Limits, others: Limits): boolean {
+  return !isDeepStrictEqual(largerOf(own, others), largerOf(own, own));
+}
+
+/** In MB: the vendor's formula. */
+export function sharedBuffersMB(limits: Limits): number {
+  const kilobytes = 1023 + (1 + limits.maxConnections + limits.maxWorkerProcesses) * 256;
+  return Math.max(128, Math.floor(kilobytes / 1024));
+}
+
+export interface ServerConfig {
+  /** Of Postgres. */
+  major: number;
+  limits: Limits;
+  /** Names the socket: nothing listens on a port. */
+  port: number;
+  sockets: string;
+  /** Space for each session's temporary files; `undefined` for any amount. */
+  temporaryDiskKiB: number | undefined;
+  /** From the compute; of the allowed ones. */
+  settings: Readonly<Record<string, string>>;
+  /** True if clients may replicate logically. */
+  logical: boolean;
+  /** The point to which the server recovers first. */
+  recovery?: HistoryPoint | undefined;
+  /** Of a standby: the port that names its primary's socket. */
+  primary: { port: number } | undefined;
+}
+
+/** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
+export function configText(config: ServerConfig): string {
+  const { limits, port, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
+  const fixed: Readonly<Record<string, string>> = {
+    listen_addresses: "",
+    port: String(port),
+    unix_socket_directories: sockets,
+    unix_socket_permissions: "0700",
+    max_connections: String(limits.maxConnections),
+    // Of the three places that Postgres keeps for superusers, the session that looks up passwords holds one.
+    superuser_reserved_connections: "2",
+    max_worker_processes: String(limits.maxWorkerProcesses),
+    max_locks_per_transaction: String(limits.maxLocks),
+    shared_buffers: `${sharedBuffersMB(limits)}MB`,
+    huge_pages: "off",
+    wal_level: logical ? "logical" : "replica",
+    max_wal_senders: "10",
+    max_replication_slots: "10",
+    wal_keep_size: "32MB",
+    // A slot that nobody reads is given up before the log fills the disk.
+    max_slot_wal_keep_size: "1GB",
+    hot_standby: "on",
+    wal_retrieve_retry_interval: "500ms",
+    temp_file_limit: temporaryDiskKiB === undefined ? "-1" : `${temporaryDiskKiB}kB`,
+    password_encryption: "scram-sha-256",
+    ssl: "off",
+    // The service itself takes the segments that are marked as ready: no command runs.
+    archive_mode: "on",
+    archive_command: "",
+    shared_preload_libraries: "",
+    logging_collector: "off",
+    log_destination: "stderr",
+    log_line_prefix: "%m [%p] ",
+    ...(recovery && recoverySettings(recovery)),
+    ...(primary && { primary_conninfo: conninfo(sockets, primary) }),
+  };
+  const lines = Object.entries({ ...settings, ...fixed }).map(([name, value]) => `${name} = ${quoted(value)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function conninfo(sockets: string, { port }: { port: number }): string {
+  return `host=${sockets} port=${port} user=${superuser} application_name=standby connect_timeout=5`;
+}
+
+/**
+ * Access rules, only through the socket: for clients' roles with a password. Our own role has none, whose verifier
+ * `pg_read_all_data` would show: the system vouches that the session is of one of these users, who alone reach the
+ * socket. Where a user has no name to compare, the socket's directory alone keeps others out.
+ */
+export function accessTexts(users: readonly string[] | undefined): { access: string; identities: string } {
+  const method = users ? "peer map=own" : "trust";
+  return {
+    access: `local all ${superuser} ${method}\nlocal replication ${superuser} ${method}\nlocal all all scram-sha-256\n`,
+    identities: [...new Set(users)].map((user) => `own "${user}" ${superuser}\n`).join(""),
+  };
+}
+
+/** A value as postgresql.conf takes it. */
+function quoted(value: string): string {
+  return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "''").replaceAll("\n", "\\n").replaceAll("\r", "\\r")}'`;
+}

@@ -1,0 +1,92 @@
+import { open, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beginRecoveryAgain, isCleanlyStopped } from "../data/backup.ts";
+import { ServerFailed } from "../host/failure.ts";
+import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
+import { writePrivate } from "../host/private-file.ts";
+import { accessTexts, configText, type ServerConfig } from "./config.ts";
+import { lengthOfLog } from "./server-logs.ts";
+
+export interface ServerPlace {
+  /** The program. */
+  postgres: string;
+  /** The data directory. */
+  data: string;
+  logFile: string;
+}
+
+/** After how long a start counts as failed, in milliseconds: recovery after a crash may take its time. */
+const startLimitMs = 120_000;
+
+/** One running Postgres server. */
+export class PostgresServer extends GuardedProgram {
+  /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
+  static async start(ports: ProgramPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
+    const { processes, clock, user } = ports;
+    await writeConfig(place.data, await withPlaces(place.data, config), ports);
+    await beginRecoveryAgain(place.data);
+    const logFrom = await lengthOfLog(place.logFile);
+    const guarded = processes.guard(place.postgres, ["-D", place.data], { logFile: place.logFile, user });
+    const server = new PostgresServer(guarded);
+    const isReady = async () => (await stateOf(place.data)) === "ready";
+    const ready = await server.whenReady(isReady, clock, startLimitMs);
+    if (ready === "ready") return server;
+    await server.stop();
+    const why = ready === "slow" ? "it takes no connections after two minutes" : "it ended while it started";
+    throw new ServerFailed(`the server did not start: ${(await complaint(place.logFile, logFrom)) ?? why}`);
+  }
+}
+
+/** Number of prepared transactions that any compute may have: the bound of its setting. */
+const mostPrepared = "1000";
+
+/**
+ * Makes room for the prepared transactions in the data, which outlive their clients and the setting with which they
+ * were made: no server with fewer places starts. They lie in files, of a server that did not end in order also in its
+ * log; a standby needs as many places as its primary.
+ */
+async function withPlaces(data: string, config: ServerConfig): Promise<ServerConfig> {
+  const prepared = await readdir(join(data, "pg_twophase"));
+  if (prepared.length === 0 && !config.primary && (await isCleanlyStopped(data))) return config;
+  return { ...config, settings: { ...config.settings, max_prepared_transactions: mostPrepared } };
+}
+
+/** Writes the settings for the next start, or for a reload. */
+export async function writeConfig(
+  data: string,
+  config: ServerConfig,
+  { processes: { self }, user }: Pick<ProgramPorts, "processes" | "user">,
+): Promise<void> {
+  const [own, servers] = [self.user, user ? user.name : self.user];
+  const { access, identities } = accessTexts(own === undefined || servers === undefined ? undefined : [own, servers]);
+  await writePrivate(join(data, "postgresql.conf"), configText(config), user);
+  await writePrivate(join(data, "pg_hba.conf"), access, user);
+  await writePrivate(join(data, "pg_ident.conf"), identities, user);
+}
+
+/** The state that a server notes in its directory: `starting`, `ready`, `standby` (no connections yet), `stopping`. */
+async function stateOf(data: string): Promise<string | undefined> {
+  const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
+  return text.split("\n")[7]?.trim();
+}
+
+const marked = /^.*?(?:FATAL|PANIC|ERROR|postgres): +/;
+
+/** The last that a server says of why it ended, in one line. */
+async function complaint(file: string, from: number): Promise<string | undefined> {
+  const log = await open(file, "r");
+  try {
+    const length = Math.max(0, (await log.stat()).size - from);
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(Math.min(length, 64_000)), 0, null, from);
+    const lines = buffer.subarray(0, bytesRead).toString("utf8").trim().split("\n");
+    const last = lines.findLastIndex((line) => marked.test(line));
+    if (last < 0) return undefined;
+    const more = lines.slice(last + 1).filter((line) => !/^\d{4}-\d\d-\d\d /.test(line));
+    return [lines[last]?.replace(marked, "") ?? "", ...more]
+      .map((line) => line.trim())
+      .join(" ")
+      .slice(0, 500);
+  } finally {
+    await log.close();
+  }
+}

@@ -1,0 +1,92 @@
+import { limited, type ServiceClock } from "../../clock.ts";
+import type { Sockets } from "../host/sockets.ts";
+import { superuser } from "./privileged-role.ts";
+import { type Login, SqlClient } from "./sql-client.ts";
+
+/** The server that a session is opened on. */
+export interface ServerAddress {
+  /** Names its socket. */
+  port: number;
+  major: number;
+}
+
+interface NeutralSetting {
+  value: string;
+  /** The first major version that has it. */
+  since?: number;
+  /** True if only a superuser may give it. */
+  ofSuperuser?: boolean;
+}
+
+/**
+ * Given in the startup packet, which outranks what a server's settings, a database or a role store: without them a
+ * client decides which objects the names in our statements mean, as which role they run, and whether they run at all.
+ */
+const neutral: Readonly<Record<string, NeutralSetting>> = {
+  search_path: { value: "pg_catalog" },
+  session_authorization: { value: superuser, ofSuperuser: true },
+  role: { value: "none" },
+  event_triggers: { value: "off", since: 17, ofSuperuser: true },
+  session_preload_libraries: { value: "", ofSuperuser: true },
+  local_preload_libraries: { value: "" },
+  client_encoding: { value: "UTF8" },
+  standard_conforming_strings: { value: "on" },
+  default_transaction_read_only: { value: "off" },
+  default_transaction_isolation: { value: "read committed" },
+  default_transaction_deferrable: { value: "off" },
+  // The store holds what a session has done as done.
+  synchronous_commit: { value: "on" },
+  statement_timeout: { value: "0" },
+  transaction_timeout: { value: "0", since: 17 },
+  idle_session_timeout: { value: "0" },
+  idle_in_transaction_session_timeout: { value: "0" },
+  // A lock that a client holds must not stop the service's work on its branch for ever.
+  lock_timeout: { value: "10s" },
+};
+
+/**
+ * Longest time for a server to open a session, in milliseconds: the lock of a client on the database is waited for
+ * before any setting holds.
+ */
+const openLimitMs = 20_000;
+
+/** Undoes every other setting that the database or the role stores: what a server of a later version adds too. */
+const undoStored = `SELECT set_config(name, coalesce(boot_val, ''), false) FROM pg_settings
+  WHERE source IN ('global', 'database', 'user', 'database user')`;
+
+/** Our own role has no password. */
+const ourOwn = { user: superuser, password: "" } as const;
+
+/** Opens all sessions of the service in its servers: nothing that a client has stored takes effect in one. */
+export class ServiceSessions {
+  readonly #ports: { sockets: Sockets; clock: ServiceClock };
+
+  constructor(ports: { sockets: Sockets; clock: ServiceClock }) {
+    this.#ports = ports;
+  }
+
+  /** Logs in as our own role, a superuser, or as another one. Rejects with `ServerFailed`. */
+  async open(
+    { port, major }: ServerAddress,
+    database: string,
+    login: { user: string; password: string } = ourOwn,
+  ): Promise<SqlClient> {
+    const given = Object.entries(neutral)
+      .filter(([, { since = 0, ofSuperuser }]) => since <= major && !(ofSuperuser && login.user !== superuser))
+      .map(([name, { value }]) => [name, value] as const);
+    const socket = this.#ports.sockets.path(port);
+    const late = new AbortController();
+    const parameters = Object.fromEntries(given);
+    const opened = openNeutral({ ...login, socket, database, parameters, late: late.signal });
+    return limited(this.#ports.clock, openLimitMs, () => late.abort(), opened);
+  }
+}
+
+async function openNeutral(login: Login): Promise<SqlClient> {
+  const session = await SqlClient.connect(login);
+  await session.query(undoStored).catch((error: unknown) => {
+    session.close();
+    throw error;
+  });
+  return session;
+}

@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { BranchCopies } from "../../../../src/service/postgres/branches/branch-copies.ts";
+import type { MadeData } from "../../../../src/service/postgres/branches/branch-storage.ts";
+import { ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
+import type { CopyWanted } from "../../../../src/service/store/branch-data.ts";
+import type { Branch } from "../../../../src/service/store/branches.ts";
+import type { Store } from "../../../../src/service/store/store.ts";
+import { TestService } from "../../support/service.ts";
+
+/** The data of branches as texts: a copy has the text of its source at its time. */
+class Disk {
+  readonly made: string[] = [];
+  readonly handed: string[] = [];
+  readonly failing = new Map<string, string>();
+  /** Copies wait here until a test lets them end. */
+  readonly held = new Map<string, PromiseWithResolvers<void>>();
+  readonly #store: Store;
+  readonly #texts = new Map<string, string>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async make(
+    branch: Branch,
+    _: number,
+    wantedCopy: CopyWanted | undefined,
+    record: (made: MadeData) => void,
+  ): Promise<void> {
+    const source = wantedCopy?.sourceId;
+    const generation = String(this.made.length);
+    this.made.push(source === undefined ? branch.id : `${branch.id} of ${source}`);
+    await this.held.get(branch.id)?.promise;
+    const failure = this.failing.get(branch.id);
+    if (failure !== undefined) throw new ServerFailed(failure);
+    this.#texts.set(`${branch.id}.${generation}`, source === undefined ? `new ${branch.id}` : this.textOf(source));
+    this.handed.push(branch.id);
+    record({
+      branchId: branch.id,
+      generation,
+      catalog: "{}",
+      maxConnections: 1,
+      maxWorkerProcesses: 1,
+      maxLocks: 64,
+      earlier: undefined,
+    });
+  }
+
+  textOf(branchId: string): string {
+    const generation = this.#store.branchData.get(branchId)?.generation ?? "none";
+    return this.#texts.get(`${branchId}.${generation}`) ?? "none";
+  }
+}
+
+let store: Store;
+let disk: Disk;
+let copies: BranchCopies;
+beforeEach(async () => {
+  const ids = ["br-a", "br-b", "br-c", "br-d"];
+  const service = new TestService().applySeed({
+    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+    projects: [{ id: "p", owner: "acc-ana", branches: ids.map((id) => ({ id, name: id, default: id === "br-a" })) }],
+  });
+  ({ store } = service.core.context);
+  disk = new Disk(store);
+  copies = new BranchCopies({ store, clock: { now: () => 0 }, storage: disk, change: (act) => store.transaction(act) });
+  for (const id of ["br-a", "br-b"]) await copies.ensure(id);
+  disk.made.length = 0;
+});
+
+function want(branchId: string, sourceId: string, point?: object): void {
+  const at = point && { point: JSON.stringify(point) };
+  store.transaction(() => store.branchData.setSource({ branchId, sourceId, ...at }));
+}
+
+function wanted(): string[] {
+  return store.branchData.sources().map(({ branchId, sourceId }) => `${branchId} of ${sourceId}`);
+}
+
+describe("the copy of a branch that fails", () => {
+  it("stays wanted and is tried again, and the branch never becomes an empty one", async () => {
+    want("br-c", "br-a");
+    disk.failing.set("br-c", "the disk is full");
+    await expect(copies.ensure("br-c")).rejects.toThrow("the disk is full");
+    expect([disk.textOf("br-c"), wanted()]).toEqual(["none", ["br-c of br-a"]]);
+    await expect(copies.ensure("br-c")).rejects.toThrow("the disk is full");
+    disk.failing.clear();
+    await copies.ensure("br-c");
+    expect([disk.textOf("br-c"), wanted()]).toEqual(["new br-a", []]);
+  });
+
+  it("takes nothing from its parent, whose own restore is still to be made", async () => {
+    want("br-a", "br-b");
+    want("br-c", "br-a");
+    disk.failing.set("br-a", "the disk is full");
+    await expect(copies.ensure("br-c")).rejects.toThrow("it waits for the data of branch br-a: the disk is full");
+    disk.failing.clear();
+    disk.failing.set("br-c", "the disk is full");
+    await expect(copies.ensure("br-c")).rejects.toThrow("the disk is full");
+    want("br-a", "br-b");
+    await expect(copies.ensure("br-c")).rejects.toThrow("the disk is full");
+    expect(wanted()).toEqual(["br-c of br-a", "br-a of br-b"]);
+  });
+
+  it("fails for ever once its source is deleted, in words that say what to do", async () => {
+    want("br-c", "br-b");
+    store.branches.delete("br-b");
+    await expect(copies.ensure("br-c")).rejects.toThrow(/^branch br-b, .* was deleted: restore another branch's$/);
+    expect([disk.made, wanted()]).toEqual([[], ["br-c of br-b"]]);
+    want("br-c", "br-a");
+    await copies.ensure("br-c");
+    expect(disk.textOf("br-c")).toBe("new br-a");
+  });
+});
+
+describe("a copy", () => {
+  it("waits for the copy that its source is to be", async () => {
+    want("br-a", "br-b");
+    want("br-c", "br-a");
+    await copies.ensure("br-c");
+    expect([disk.made, disk.textOf("br-c")]).toEqual([["br-a of br-b", "br-c of br-a"], "new br-b"]);
+  });
+
+  it("waits for those that keep what it replaces, and replaces nothing where they fail", async () => {
+    want("br-c", "br-a");
+    want("br-a", "br-b");
+    disk.failing.set("br-c", "the disk is full");
+    await expect(copies.ensure("br-a")).rejects.toThrow("it waits for the data of branch br-c: the disk is full");
+    expect([disk.textOf("br-a"), wanted()]).toEqual(["new br-a", ["br-c of br-a", "br-a of br-b"]]);
+    disk.failing.clear();
+    await copies.ensure("br-a");
+    expect([disk.textOf("br-c"), disk.textOf("br-a")]).toEqual(["new br-a", "new br-b"]);
+  });
+
+  it("waits for no other, and needs no turn where there is data", async () => {
+    want("br-c", "br-a");
+    const end = Promise.withResolvers<void>();
+    disk.held.set("br-c", end);
+    const copying = copies.ensure("br-c");
+    want("br-d", "br-b");
+    await Promise.all([copies.ensure("br-d"), copies.ensure("br-b"), copies.ensure("br-a")]);
+    expect([disk.textOf("br-d"), disk.textOf("br-c")]).toEqual(["new br-b", "none"]);
+    end.resolve();
+    await copying;
+    expect(disk.textOf("br-c")).toBe("new br-a");
+  });
+
+  it("waits for no later one, so that two branches can get each other's data, the second what the first has by then", async () => {
+    want("br-a", "br-b");
+    want("br-b", "br-a");
+    await Promise.all([copies.ensure("br-b"), copies.ensure("br-a")]);
+    expect([disk.made, wanted()]).toEqual([["br-a of br-b", "br-b of br-a"], []]);
+  });
+
+  it("does not wait for itself, where a branch is to be what it was", async () => {
+    want("br-a", "br-a", { lsn: 1 });
+    await copies.ensure("br-a");
+    expect([disk.made, wanted()]).toEqual([["br-a of br-a"], []]);
+  });
+
+  it("a copy is made once for all that wait for it, and given up where another one is wanted meanwhile", async () => {
+    want("br-c", "br-a");
+    const end = Promise.withResolvers<void>();
+    disk.held.set("br-c", end);
+    const waiting = [copies.ensure("br-c"), copies.ensure("br-c")];
+    want("br-c", "br-b");
+    end.resolve();
+    await Promise.all(waiting);
+    expect([disk.made, disk.textOf("br-c")]).toEqual([["br-c of br-a", "br-c of br-b"], "new br-b"]);
+    expect(disk.handed).toEqual(["br-a", "br-b", "br-c", "br-c"]);
+  });
+
+  it("a copy of a branch that was never made is one of that branch's source, once another is wanted for the branch", async () => {
+    want("br-c", "br-a");
+    want("br-d", "br-c");
+    want("br-c", "br-b");
+    expect(wanted()).toEqual(["br-d of br-a", "br-c of br-b"]);
+    await copies.ensure("br-d");
+    expect(disk.textOf("br-d")).toBe("new br-a");
+  });
+
+  it.each([
+    ["of the present", undefined, { kind: "time", at: 20 }],
+    ["of a later time", { kind: "time", at: 30 }, { kind: "time", at: 20 }],
+    ["of an earlier time", { kind: "time", at: 10 }, { kind: "time", at: 10 }],
+  ])("a copy %s of a branch that was never made shows what that was to show", (_, own, shown) => {
+    want("br-c", "br-a", { kind: "time", at: 20 });
+    want("br-d", "br-c", own);
+    want("br-c", "br-b");
+    expect(store.branchData.sourceOf("br-d")).toMatchObject({ sourceId: "br-a", point: JSON.stringify(shown) });
+    expect(store.branchData.sourceOf("br-c")?.point).toBe(undefined);
+  });
+
+  it("a copy of a branch that was never made and was to have the schema alone has the schema alone", () => {
+    store.transaction(() => store.branchData.setSource({ branchId: "br-c", sourceId: "br-a", schemaOnly: true }));
+    want("br-d", "br-c");
+    want("br-c", "br-b");
+    const schemaOnly = (id: string) => store.branchData.sourceOf(id)?.schemaOnly;
+    expect([schemaOnly("br-d"), schemaOnly("br-c")]).toEqual([true, false]);
+  });
+
+  it("a copy of a branch that has data stays one of that, however often another one is wanted for the branch", async () => {
+    want("br-c", "br-a");
+    want("br-a", "br-b");
+    want("br-a", "br-b");
+    expect(wanted()).toEqual(["br-c of br-a", "br-a of br-b"]);
+    await copies.ensure("br-a");
+    expect([disk.textOf("br-c"), disk.textOf("br-a")]).toEqual(["new br-a", "new br-b"]);
+  });
+
+  it("a copy is not recorded for a branch that was deleted meanwhile", async () => {
+    want("br-c", "br-a");
+    const end = Promise.withResolvers<void>();
+    disk.held.set("br-c", end);
+    const copying = copies.ensure("br-c");
+    await expect.poll(() => disk.made).toEqual(["br-c of br-a"]);
+    store.branches.delete("br-c");
+    end.resolve();
+    await copying;
+    expect([store.branchData.get("br-c"), disk.handed.at(-1)]).toEqual([undefined, "br-c"]);
+  });
+
+  it("does not begin when the service ends", async () => {
+    want("br-c", "br-a");
+    copies.close();
+    await expect(copies.ensure("br-c")).rejects.toThrow("the service ends");
+    expect(disk.made).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
+import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
+import { Templates } from "../../../../src/service/postgres/server/templates.ts";
+import { Turns } from "../../../../src/service/sharing/turns.ts";
+import { Uses } from "../../../../src/service/sharing/uses.ts";
+import type { BranchData } from "../../../../src/service/store/branch-data.ts";
+import { Store } from "../../../../src/service/store/store.ts";
+import { realClock } from "../../../support/real-clock.ts";
+
+const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
+const mebibyte = 1024 ** 2;
+const edition = { major: 17, postgres: "none", template: "none" };
+
+let directory: string;
+let home: Home;
+let store: Store;
+let from: string;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "compute-operator-full-disk-"));
+  const data = join(directory, "service.sqlite");
+  home = await Home.open({ data, user: undefined, processes, clock: realClock });
+  store = Store.open(":memory:");
+  from = home.branch("br-a", "1");
+  mkdirSync(join(from, "global"), { recursive: true });
+  // Its state, in the fifth word: shut down in order.
+  writeFileSync(join(from, "global", "pg_control"), Buffer.from(new Uint32Array([0, 0, 0, 0, 1]).buffer));
+  writeFileSync(join(from, "rows"), Buffer.alloc(3 * mebibyte));
+});
+afterEach(async () => {
+  await home.close();
+  store.close();
+  rmSync(directory, { recursive: true });
+});
+
+function storage(freeBytes: number | Promise<number>): BranchStorage {
+  const unused = () => {
+    throw new Error("not used here");
+  };
+  const programs = { directory: undefined, cache: directory, env: {}, progress: unused };
+  return new BranchStorage({
+    store,
+    home,
+    templates: new Templates(home, programs, processes),
+    turns: new Turns(),
+    used: new Uses(),
+    newGeneration: () => "2",
+    freeBytes: async () => freeBytes,
+    connectTo: () => undefined,
+    serve: unused,
+    reading: unused,
+    now: () => 0,
+  });
+}
+
+it("copies a branch onto a disk with room for it and 64 MiB more, and else copies nothing", async () => {
+  const making = home.making("br-b.2");
+  const tooLittle = storage(3 * mebibyte + 64 * mebibyte).copy(from, making, edition);
+  await expect(tooLittle).rejects.toThrow("the disk lacks room for a copy of 4 MiB: free some");
+  expect(existsSync(making)).toBe(false);
+  await storage(4 * mebibyte + 64 * mebibyte).copy(from, making, edition);
+  expect(readdirSync(making).toSorted()).toEqual(["global", "rows"]);
+});
+
+it("removes what no branch has, and never what a branch gets meanwhile", async () => {
+  const leftOver = home.branch("br-gone", "1");
+  mkdirSync(leftOver);
+  const recorded: BranchData[] = [];
+  vi.spyOn(store.branchData, "all").mockImplementation(() => [...recorded]);
+  const removing = storage(0).removeUnrecorded();
+  recorded.push({
+    branchId: "br-a",
+    generation: "1",
+    catalog: "{}",
+    maxConnections: 1,
+    maxWorkerProcesses: 1,
+    maxLocks: 64,
+  });
+  await removing;
+  expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
+});
+
+it("removes nothing that is being copied, also where its branch is deleted meanwhile", async () => {
+  const room = Promise.withResolvers<number>();
+  const slow = storage(room.promise);
+  const copying = slow.copy(from, home.making("br-b.2"), edition);
+  await slow.removeUnrecorded();
+  expect(existsSync(from)).toBe(true);
+  room.resolve(1024 ** 3);
+  await copying;
+  await slow.removeUnrecorded();
+  expect([existsSync(from), existsSync(join(home.making("br-b.2"), "rows"))]).toEqual([false, true]);
+});

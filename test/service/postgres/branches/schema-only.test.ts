@@ -1,0 +1,168 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { FakeServer, type Statement } from "../fake/fake-machine.ts";
+import { ServiceOnFakes } from "../fake/fake-service.ts";
+import { main, primary, project } from "../rig.ts";
+
+let fakes: ServiceOnFakes;
+/** Number of large objects that are left, in pairs. */
+let objects: number;
+beforeEach(async () => {
+  fakes = await ServiceOnFakes.start();
+  objects = 2;
+  fakes.machine.answer = answer;
+  await fakes.change(`POST /projects/${project}/endpoints/${primary}/start`);
+  fakes.write("early");
+});
+afterEach(() => fakes[Symbol.asyncDispose]());
+
+/** What a database with a table, a trigger, a sequence and large objects answers. */
+function answer({ sql, database }: Statement): string[][] | undefined {
+  if (database !== "stock") return undefined;
+  if (sql.includes("pg_prepared_xacts")) return [["ROLLBACK PREPARED 'left'"]];
+  if (sql.startsWith("SELECT format('GRANT %I TO")) return [['GRANT "app" TO copier']];
+  if (sql.startsWith("SELECT format('ALTER TABLE ONLY"))
+    return [[`ALTER TABLE word ${sql.includes("'ENABLE ALWAYS'") ? "ENABLE ALWAYS" : "DISABLE"} TRIGGER t`]];
+  if (sql.startsWith("SELECT format(CASE relkind WHEN 'r'")) return [["ONLY public.word"], ["public.parts"]];
+  if (sql.startsWith("SELECT format(CASE relkind WHEN 'm'")) return [["ALTER SEQUENCE public.next RESTART"]];
+  if (!sql.startsWith("SELECT lo_unlink")) return undefined;
+  objects -= 1;
+  return objects < 0 ? [] : [["1"]];
+}
+
+/** The statements of the copy's server in a database, with who runs each. */
+function inDatabase(name: string, directory: string): string[] {
+  return fakes.machine.statements
+    .filter(({ data, database }) => data.includes(directory) && database === name)
+    .filter(({ sql }) => !sql.startsWith("SELECT"))
+    .map(
+      ({ user, sql }) => `${user === "cloud_admin" ? "service" : "copier"}: ${sql.replaceAll(/copier_\w+/g, "copier")}`,
+    );
+}
+
+it("a branch with the schema alone loses its rows as their owners would delete them, in one transaction", async () => {
+  const { id } = await fakes.branch({ init_source: "schema-only" });
+  expect([fakes.contentOf(id).rows, fakes.contentOf().rows]).toEqual([[], ["early"]]);
+  expect(inDatabase("stock", "making")).toEqual([
+    "service: ROLLBACK PREPARED 'left'",
+    'service: GRANT "app" TO copier',
+    "copier: BEGIN",
+    "copier: ALTER TABLE word DISABLE TRIGGER t",
+    "copier: TRUNCATE ONLY public.word, public.parts",
+    "copier: ALTER TABLE word ENABLE ALWAYS TRIGGER t",
+    "copier: COMMIT",
+    "copier: ALTER SEQUENCE public.next RESTART",
+    "service: DROP OWNED BY cloud_copier",
+    "service: DELETE FROM pg_statistic; DELETE FROM pg_statistic_ext_data; SELECT pg_stat_reset()",
+    "service: VACUUM FULL pg_largeobject",
+    "service: VACUUM FULL pg_largeobject_metadata",
+    "service: VACUUM FULL pg_statistic",
+    "service: VACUUM FULL pg_statistic_ext_data",
+  ]);
+  expect(objects).toBe(-1);
+});
+
+it("what a branch that began with the schema alone has since is kept by a restore, and another branch's rows come with its data", async () => {
+  const { id } = await fakes.branch({ init_source: "schema-only" }, [{ type: "read_write" }]);
+  const restore = `POST /projects/${project}/branches/${id}/restore`;
+  fakes.write("own", id);
+  fakes.clock.advance(1000);
+  const source_timestamp = new Date(fakes.clock.now()).toISOString();
+  fakes.clock.advance(1000);
+  fakes.write("late", id);
+  await fakes.change(restore, { source_branch_id: id, source_timestamp, preserve_under_name: "kept" });
+  const kept = fakes.store.branches.list(project).find(({ name }) => name === "kept");
+  expect([fakes.contentOf(kept?.id).rows, fakes.contentOf(id).rows]).toEqual([["own", "late"], ["own"]]);
+  await fakes.change(restore, { source_branch_id: main });
+  expect(fakes.contentOf(id).rows).toEqual(["early"]);
+});
+
+it("the transactions of all databases end before the rows of any go", async () => {
+  const { id } = await fakes.branch({ init_source: "schema-only" });
+  const asked = fakes.machine.statements.filter(({ data }) => data.includes(id)).map(({ sql }) => sql);
+  const last = asked.findLastIndex((sql) => sql.includes("pg_prepared_xacts"));
+  expect(asked.findIndex((sql) => sql.startsWith("TRUNCATE"))).toBeGreaterThan(last);
+});
+
+it("a database without a table is left as it is, and one that was closed is closed again", async () => {
+  fakes.machine.answer = (statement) =>
+    statement.sql.startsWith("SELECT datname, NOT datallowconn") ? [["neondb", "t", "7"]] : answer(statement);
+  await fakes.branch({ init_source: "schema-only" });
+  const asked = inDatabase("postgres", "making");
+  expect(inDatabase("neondb", "making").filter((sql) => sql.includes("TRUNCATE"))).toEqual([]);
+  expect(asked.filter((sql) => sql.includes("ALTER DATABASE"))).toEqual([
+    'service: ALTER DATABASE "neondb" ALLOW_CONNECTIONS true CONNECTION LIMIT -1',
+    'service: ALTER DATABASE "neondb" ALLOW_CONNECTIONS false CONNECTION LIMIT 7',
+  ]);
+});
+
+it("the copier's role and the log of its work are gone when the branch is made, and no server runs on it", async () => {
+  const { id } = await fakes.branch({ init_source: "schema-only" });
+  const log = join(fakes.directoryOf(id), "pg_wal");
+  expect(Object.keys(fakes.contentOf(id).roles)).toEqual(Object.keys(fakes.contentOf().roles));
+  expect(readdirSync(log).filter((name) => name !== "archive_status")).toHaveLength(1);
+  expect(readdirSync(join(log, "archive_status"))).toEqual([]);
+  expect([fakes.machine.servers.size, fakes.machine.events.at(-1)?.startsWith("end")]).toEqual([1, true]);
+});
+
+it("a copy that fails leaves no server, no data and no history", async () => {
+  fakes.machine.answer = (statement) =>
+    statement.sql.startsWith("TRUNCATE") ? new Error("a lock is held") : answer(statement);
+  await fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
+  await fakes.settled();
+  expect(fakes.operations().at(-1)).toMatchObject({ status: "failed", error: "a lock is held" });
+  const left = await Promise.all(["making", "branches", "history"].map((name) => fakes.names(name)));
+  expect([fakes.machine.servers.size, left.map(({ length }) => length)]).toEqual([1, [0, 1, 1]]);
+});
+
+it("a server runs without the places of prepared transactions once more, where the copy had some", async () => {
+  const count = () => fakes.machine.events.filter((event) => event.startsWith("start")).length;
+  await fakes.branch({ init_source: "schema-only" });
+  const once = count();
+  writeFileSync(join(fakes.directoryOf(), "pg_twophase", "00000001"), "");
+  await fakes.branch({ init_source: "schema-only" });
+  expect([once, count()]).toEqual([2, 4]);
+});
+
+it.each([
+  "CREATE ROLE",
+  "ROLLBACK PREPARED",
+  "GRANT",
+  "BEGIN",
+  "ALTER TABLE word DISABLE",
+  "TRUNCATE",
+  "ALTER TABLE word ENABLE",
+  "COMMIT",
+  "ALTER SEQUENCE",
+  "DROP OWNED",
+  "SELECT lo_unlink",
+  "DELETE FROM pg_statistic",
+  "VACUUM FULL pg_statistic_ext_data",
+  "DROP ROLE",
+  "SELECT pg_switch_wal",
+])("a copy fails with the complaint about %s, and none is made of what is left", async (words) => {
+  const ofCopy = ({ data, sql }: Statement) => data.includes("making") && sql.startsWith(words);
+  fakes.machine.answer = (statement) => (ofCopy(statement) ? new Error("refused") : answer(statement));
+  await fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
+  await fakes.settled();
+  expect(fakes.operations().at(-1)).toMatchObject({ status: "failed", error: "refused" });
+  expect([fakes.machine.servers.size, await fakes.names("making")]).toEqual([1, []]);
+});
+
+it("the log of a copy stays until its server has ended", async () => {
+  const stop = vi.spyOn(FakeServer.prototype, "stop");
+  onTestFinished(() => stop.mockRestore());
+  const marks: number[] = [];
+  const lookThenStop = async (server: FakeServer) => {
+    const statuses = join(server.data.directory, "pg_wal", "archive_status");
+    for (let times = 0; times < 50; times += 1) marks.push((await readdir(statuses)).length);
+    server.stop();
+  };
+  stop.mockImplementationOnce(function late(this: FakeServer) {
+    void lookThenStop(this);
+  });
+  await fakes.branch({ init_source: "schema-only" });
+  expect(marks).toEqual(Array.from({ length: 50 }, () => 1));
+});

@@ -1,0 +1,353 @@
+import { describe, expect, it, test } from "vitest";
+import {
+  type BranchCatalog,
+  currentRights,
+  unknownId,
+} from "../../../../src/service/postgres/catalog/branch-catalog.ts";
+import { syncCatalog } from "../../../../src/service/postgres/catalog/catalog-sync.ts";
+import { literal } from "../../../../src/service/postgres/session/quoting.ts";
+
+const roles = [{ name: "app", login: true, passwordSource: "first" }];
+const databases = [{ id: 1, name: "stock", ownerName: "app" }];
+const wanted: BranchCatalog = { rights: currentRights, roles, databases };
+
+/** Brings the catalog into a server that has these roles; answers the statements that change something. */
+async function changes(applied: BranchCatalog, existing: readonly string[], version = "170010"): Promise<string[]> {
+  const statements: string[] = [];
+  const answers = (sql: string) => {
+    if (sql.includes("server_version_num")) return [[version]];
+    if (sql.includes("pg_roles")) return existing.map((name) => [name]);
+    if (sql.includes("datallowconn"))
+      return [
+        ["stock", "f", "-1"],
+        ["template0", "t", "-1"],
+      ];
+    if (sql.includes("pg_database")) return [["stock", "app"]];
+    statements.push(sql);
+    return [];
+  };
+  const client = { query: (sql: string) => Promise.resolve(answers(sql)), [Symbol.dispose]() {} };
+  await syncCatalog({
+    applied,
+    wanted,
+    passwordOf: () => "x",
+    connect: () => Promise.resolve(client),
+    logOut: () => Promise.resolve(),
+  });
+  return statements;
+}
+
+it("gives the roles of an earlier version of the service the rights of today's, and leaves their passwords", async () => {
+  expect(await changes({ rights: 1, roles, databases }, ["app"])).toEqual([
+    expect.stringContaining("CREATE DOMAIN pg_catalog.output_plugin"),
+    'ALTER DATABASE "template0" ALLOW_CONNECTIONS true CONNECTION LIMIT 0',
+    expect.stringContaining("CREATE DOMAIN pg_catalog.output_plugin"),
+    'ALTER DATABASE "template0" ALLOW_CONNECTIONS false CONNECTION LIMIT -1',
+    "CREATE ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS",
+    "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
+    "GRANT pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
+    "GRANT pg_create_subscription TO neon_superuser",
+    "ALTER ROLE cloud_admin PASSWORD NULL",
+    'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+    'GRANT neon_superuser TO "app"',
+    'ALTER DATABASE "stock" OWNER TO "app"',
+    'GRANT ALL PRIVILEGES ON DATABASE "stock" TO neon_superuser',
+  ]);
+});
+
+it("a server is asked only for the roles that the API knows or has known, as its clients may make a million", async () => {
+  const asked: string[] = [];
+  const query = (sql: string) => {
+    asked.push(sql);
+    return Promise.resolve(sql.includes("server_version_num") ? [["170010"]] : []);
+  };
+  const client = { query, [Symbol.dispose]() {} };
+  const gone = { name: "o'gone", login: true, passwordSource: "first" };
+  await syncCatalog({
+    applied: { rights: currentRights, roles: [gone], databases: [] },
+    wanted,
+    passwordOf: () => "x",
+    connect: () => Promise.resolve(client),
+    logOut: () => Promise.resolve(),
+  });
+  expect(asked.filter((sql) => sql.startsWith("SELECT rolname"))).toEqual([
+    "SELECT rolname FROM pg_roles WHERE rolname IN ( E'neon_superuser',  E'o''gone',  E'app')",
+  ]);
+});
+
+it("changes no rights of roles that have today's", async () => {
+  const current = { rights: currentRights, roles, databases };
+  expect(await changes(current, ["app", "neon_superuser"])).toEqual([]);
+});
+
+test.each([
+  ["150019", /NOCREATEROLE/, false],
+  ["160011", / CREATEROLE/, true],
+  ["180004", / CREATEROLE/, false],
+])("at version %s a client gets no right that leads to the server's files", async (version, attributes, subscribes) => {
+  const statements = await changes({ rights: 1, roles, databases }, ["app"], version);
+  expect(statements.filter((sql) => attributes.test(sql))).toHaveLength(2);
+  expect(statements.includes("GRANT pg_create_subscription TO neon_superuser")).toBe(subscribes);
+});
+
+describe("a catalogue that changes", () => {
+  type Databases = readonly (readonly [name: string, owner: string])[];
+  interface Server {
+    roles: readonly string[];
+    databases: Databases;
+  }
+  const none = { rights: currentRights, roles: [], databases: [] };
+  const ours: Databases = [["postgres", "cloud_admin"]];
+
+  /** Brings a catalogue into a server, and answers the statements that change something, with their database. */
+  async function brought(
+    applied: Partial<BranchCatalog>,
+    meant: Partial<BranchCatalog>,
+    { roles: known, databases: present }: Server,
+  ): Promise<string[]> {
+    const statements: string[] = [];
+    let [open, running] = [0, 0];
+    const answer = (database: string, sql: string) => {
+      if (sql.startsWith("SHOW")) return [["170010"]];
+      if (sql.startsWith("SELECT rolname")) return ["neon_superuser", ...known].map((name) => [name]);
+      if (sql === "SELECT datname FROM pg_database") return present.map(([name]) => [name]);
+      if (sql.startsWith("SELECT datname, pg_get_userbyid")) return present.map((one) => [...one]);
+      if (/^SELECT (datname, datname =|format|datistemplate|database FROM)/.test(sql)) return [];
+      statements.push(database === "postgres" ? sql : `${database}: ${sql}`);
+      return [];
+    };
+    const connect = (database: string) => {
+      open += 1;
+      return Promise.resolve({
+        // Takes time: a step that nobody waits for is under way when the next one begins.
+        query: async (sql: string) => {
+          expect(running).toBe(0);
+          running += 1;
+          await new Promise<void>((resolve) => setImmediate(resolve));
+          running -= 1;
+          return answer(database, sql);
+        },
+        [Symbol.dispose]: () => void (open -= 1),
+      });
+    };
+    await syncCatalog({
+      applied: { ...none, ...applied },
+      wanted: { ...none, ...meant },
+      passwordOf: (source) => `password ${source}`,
+      connect,
+      logOut: () => Promise.resolve(),
+    });
+    expect([open, running]).toEqual([0, 0]);
+    return statements
+      .map((sql) => sql.replace(/renamed_(\d)_[0-9a-f]{16}/g, "between $1"))
+      .map((sql) => sql.replace(/'SCRAM-SHA-256\$[^']*'/, "VERIFIER"));
+  }
+
+  const app = { name: "app", login: true, passwordSource: "first" };
+  const group = { name: "group", login: false, passwordSource: "first" };
+  const database = (id: number, name: string) => ({ id, name, ownerName: "app" });
+
+  const endOf = (condition: string) => {
+    const those = `FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${condition}`;
+    return [`SELECT pg_terminate_backend(pid) ${those}`, expect.stringMatching(/pg_terminate_backend/)];
+  };
+  const disconnect = (name: string) => endOf(`datname =${literal(name)}`);
+  const reset = ['ALTER ROLE "app" NOLOGIN', ...endOf("usename = E'app'"), 'ALTER ROLE "app" LOGIN PASSWORD VERIFIER'];
+
+  const taken = [
+    expect.stringMatching(/^SELECT 1 FROM pg_auth_members WHERE member = .* = 'neon_superuser'$/),
+    `ALTER ROLE "app" CONNECTION LIMIT -1 VALID UNTIL 'infinity'`,
+    'ALTER ROLE "app" RESET ALL',
+    ...endOf("usename = E'app'"),
+    'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+    'GRANT neon_superuser TO "app"',
+  ];
+
+  it.each([
+    ["as it is", app, app, []],
+    ["has another password", app, { ...app, passwordSource: "second" }, reset],
+    ["may log in no more", app, { ...app, login: false }, ['ALTER ROLE "app" NOLOGIN']],
+    ["may log in now", { ...app, login: false }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER']],
+    ["may still not log in", group, group, []],
+    ["was made by a client", { ...app, name: "b" }, app, ['ALTER ROLE "app" LOGIN PASSWORD VERIFIER', ...taken]],
+  ])("a role that is in the server and %s gets what differs", async (_, before, after, expected) => {
+    const server = { roles: [after.name], databases: ours };
+    expect(await brought({ roles: [before] }, { roles: [after] }, server)).toEqual(expected);
+  });
+
+  it("a role that the server lacks is made with rights and password, also where it was brought in before", async () => {
+    const expected = [
+      'CREATE ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+      'GRANT neon_superuser TO "app"',
+      'ALTER ROLE "app" LOGIN PASSWORD VERIFIER',
+    ];
+    const server = { roles: [], databases: ours };
+    expect(await brought({ roles: [app] }, { roles: [app] }, server)).toEqual(expected);
+    expect(await brought({}, { roles: [{ ...group, name: "app" }] }, server)).toEqual([
+      ...expected.slice(0, 2),
+      'ALTER ROLE "app" NOLOGIN',
+    ]);
+  });
+
+  it("the superuser's password is taken away from data of a version that gave it one, before roles get their rights", async () => {
+    const server = { roles: ["app"], databases: ours };
+    const [, , , last, ...rest] = await brought({ rights: 3, roles: [app] }, { roles: [app] }, server);
+    expect([last, rest]).toEqual([
+      "GRANT pg_create_subscription TO neon_superuser",
+      [
+        "ALTER ROLE cloud_admin PASSWORD NULL",
+        'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+        'GRANT neon_superuser TO "app"',
+      ],
+    ]);
+  });
+
+  it("the password of a role is the one of its source", async () => {
+    const asked: string[] = [];
+    const client = { query: () => Promise.resolve([["170010"]]), [Symbol.dispose]() {} };
+    const passwordOf = (source: string) => {
+      asked.push(source);
+      return "x";
+    };
+    const meant = { ...none, roles: [{ ...app, passwordSource: "second" }] };
+    const connect = () => Promise.resolve(client);
+    const logOut = () => Promise.resolve();
+    await syncCatalog({ applied: { ...none, roles: [app] }, wanted: meant, passwordOf, connect, logOut });
+    expect(asked).toEqual(["second"]);
+  });
+
+  it.each([
+    ["all sessions end where a password is reset", { roles: [{ ...app, passwordSource: "second" }] }, [undefined]],
+    ["sessions of a role that is gone end", { roles: [] }, [["app"]]],
+    ["no session ends where a role is made", { roles: [app, { ...app, name: "new" }] }, []],
+    ["no session ends where a database is made", { roles: [app], databases: [database(1, "new")] }, []],
+  ])("%s", async (_, meant, expected) => {
+    const ended: unknown[] = [];
+    const rows = (sql: string) => (sql.includes("pg_roles") ? [["app"], ["neon_superuser"]] : [["170010"]]);
+    const client = { query: (sql: string) => Promise.resolve(rows(sql)), [Symbol.dispose]() {} };
+    await syncCatalog({
+      applied: { ...none, roles: [app] },
+      wanted: { ...none, ...meant },
+      passwordOf: () => "x",
+      connect: () => Promise.resolve(client),
+      logOut: (_primary, whose) => Promise.resolve(void ended.push(whose)),
+    });
+    expect(ended).toEqual(expected);
+  });
+
+  it("a role that is gone is not dropped where its sessions cannot be ended, as those at a replica would stay", async () => {
+    const statements: string[] = [];
+    const query = (sql: string) => {
+      statements.push(sql);
+      return Promise.resolve(sql.includes("pg_roles") ? [["app"], ["neon_superuser"]] : [["170010"]]);
+    };
+    const synced = syncCatalog({
+      applied: { ...none, roles: [app] },
+      wanted: none,
+      passwordOf: () => "x",
+      connect: () => Promise.resolve({ query, [Symbol.dispose]() {} }),
+      logOut: () => Promise.reject(new Error("the replica is behind")),
+    });
+    await expect(synced).rejects.toThrow("the replica is behind");
+    expect(statements.filter((sql) => sql.startsWith("DROP"))).toEqual([]);
+  });
+
+  it("databases are made, given away and dropped by their ids, those of the store alone and those that differ", async () => {
+    const applied = [database(1, "kept"), database(2, "old"), database(3, "lost")];
+    const meant = [{ ...database(1, "kept"), ownerName: "other" }, database(4, "new")];
+    const present = ["kept", "old", "foreign"].map((name) => [name, "app"] as const);
+    expect(
+      await brought({ databases: applied }, { databases: meant }, { roles: [], databases: [...ours, ...present] }),
+    ).toEqual([
+      'DROP DATABASE "old" WITH (FORCE)',
+      'ALTER DATABASE "kept" OWNER TO "other"',
+      'CREATE DATABASE "new" OWNER "app" TEMPLATE template0',
+      'GRANT ALL PRIVILEGES ON DATABASE "new" TO neon_superuser',
+    ]);
+  });
+
+  it("a database that was dropped and made again under its name is another one, without the rows of the first", async () => {
+    const server = { roles: [], databases: [...ours, ["stock", "app"] as const] };
+    expect(await brought({ databases: [database(1, "stock")] }, { databases: [database(2, "stock")] }, server)).toEqual(
+      [
+        'DROP DATABASE "stock" WITH (FORCE)',
+        'CREATE DATABASE "stock" OWNER "app" TEMPLATE template0',
+        'GRANT ALL PRIVILEGES ON DATABASE "stock" TO neon_superuser',
+      ],
+    );
+  });
+
+  it("a database of a copy, whose row is not known, stays where its name is wanted, and goes where it is not", async () => {
+    const applied = [database(unknownId, "stock"), database(unknownId, "old")];
+    const present = ["stock", "old"].map((name) => [name, "app"] as const);
+    expect(
+      await brought(
+        { databases: applied },
+        { databases: [database(7, "stock")] },
+        { roles: [], databases: [...ours, ...present] },
+      ),
+    ).toEqual(['DROP DATABASE "old" WITH (FORCE)']);
+  });
+
+  const rename = (from: string, to: string) => `ALTER DATABASE "${from}" RENAME TO "${to}"`;
+  const given = (name: string) => `ALTER DATABASE "${name}" OWNER TO "app"`;
+
+  it.each<[string, Record<string, string>, string[], string[]]>([
+    [
+      "a new name",
+      { one: "two" },
+      ["one"],
+      [...disconnect("one"), `${rename("one", "between 0")}; ${rename("between 0", "two")}`, given("two")],
+    ],
+    [
+      "each other's name",
+      { one: "two", two: "one" },
+      ["one", "two"],
+      [
+        ...disconnect("one"),
+        ...disconnect("two"),
+        [
+          rename("one", "between 0"),
+          rename("two", "between 1"),
+          rename("between 0", "two"),
+          rename("between 1", "one"),
+        ].join("; "),
+      ],
+    ],
+    ["the name of a database that clients have made, which keeps it", { one: "two" }, ["one", "two"], []],
+    [
+      "names one after another, of which a client's database has the last",
+      { one: "two", two: "three" },
+      ["one", "two", "three"],
+      [],
+    ],
+  ])("databases that take %s are renamed as far as they can be", async (_, renames, present, expected) => {
+    const pairs = Object.entries(renames);
+    const server = { roles: [], databases: [...ours, ...present.map((name) => [name, "app"] as const)] };
+    expect(
+      await brought(
+        { databases: pairs.map(([from], index) => database(index + 1, from)) },
+        { databases: pairs.map(([, to], index) => database(index + 1, to)) },
+        server,
+      ),
+    ).toEqual(expected);
+  });
+
+  it("a role that goes leaves its objects to the owner of each database, and none to the service's own role", async () => {
+    const server = { roles: ["app", "leaver"], databases: [...ours, ["stock", "app"] as const] };
+    expect(await brought({ roles: [app, { ...app, name: "leaver" }] }, { roles: [app] }, server)).toEqual([
+      'ALTER ROLE "leaver" NOLOGIN PASSWORD NULL',
+      'DROP OWNED BY "leaver"',
+      'stock: REASSIGN OWNED BY "leaver" TO "app"',
+      'stock: DROP OWNED BY "leaver"',
+      'DROP ROLE "leaver"',
+    ]);
+  });
+
+  it("a role that owns a database stays for it and logs in no more, and one that the server lacks needs nothing", async () => {
+    const leaver = { ...app, name: "leaver" };
+    const server = { roles: ["leaver"], databases: [...ours, ["stock", "app"], ["left", "leaver"]] as const };
+    expect(await brought({ roles: [leaver] }, {}, server)).toEqual(['ALTER ROLE "leaver" NOLOGIN PASSWORD NULL']);
+    expect(await brought({ roles: [leaver] }, {}, { ...server, roles: [] })).toEqual([]);
+  });
+});

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import type { HistoryPoint } from "../../../../src/service/domain/history-point.ts";
+import { PostgresCatalog } from "../../../../src/service/postgres/catalog/catalog.ts";
+import { main, preview, Shop, staging } from "../../support/shop.ts";
+
+it("the data of a branch is to be a copy of its source's, at the point that is named, and without rows where asked", () => {
+  const { store, ids } = new Shop().core.context;
+  const none = () => Promise.resolve("");
+  const catalog = new PostgresCatalog({ store, ids }, { read: none, compare: none });
+  const point: HistoryPoint = { kind: "time", at: 5 };
+  const copied = (branchId: string) => {
+    const { sourceId, point: at, schemaOnly } = store.branchData.sourceOf(branchId) ?? {};
+    return [sourceId, at, schemaOnly];
+  };
+  catalog.replace(main, preview, 7, point);
+  expect(copied(preview)).toEqual([main, JSON.stringify(point), false]);
+  catalog.replace(main, preview, 7);
+  expect(copied(preview)).toEqual([main, undefined, false]);
+  catalog.rewind(staging, main, { kind: "lsn", lsn: "0/10" });
+  expect(copied(main)).toEqual([staging, '{"kind":"lsn","lsn":"0/10"}', false]);
+  catalog.copyToNew(main, staging, 7, { point, schemaOnly: true });
+  expect(copied(staging)).toEqual([main, JSON.stringify(point), true]);
+});

@@ -1,0 +1,155 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import {
+  beginRecoveryAgain,
+  checkpointOf,
+  copyRunning,
+  copyStopped,
+  isCleanlyStopped,
+  makeStandby,
+  originOf,
+  segmentsOf,
+} from "../../../../src/service/postgres/data/backup.ts";
+import { sync } from "../../../../src/service/postgres/host/copy-tree.ts";
+import { temporaryDirectory } from "../../../support/guardian.ts";
+import { atEach } from "../at-each.ts";
+import { FakeData } from "../fake/fake-data.ts";
+
+const { path: home, remove } = temporaryDirectory("backup");
+afterAll(remove);
+
+it("a copy of a running server has the log that it needs, and no mark of a segment that it lacks", async () => {
+  const [from, to] = [join(home, "from"), join(home, "to")];
+  const [before, needed] = ["000000010000000000000001", "000000010000000000000002"];
+  mkdirSync(join(from, "pg_wal", "archive_status"), { recursive: true });
+  writeFileSync(join(from, "PG_VERSION"), "17");
+  for (const name of [before, needed]) {
+    writeFileSync(join(from, "pg_wal", name), name);
+    writeFileSync(join(from, "pg_wal", "archive_status", `${name}.ready`), "");
+  }
+  const answers = (sql: string) => {
+    if (sql.includes("pg_backup_start")) return [[needed]];
+    return sql.includes("pg_backup_stop") ? [["label", needed, "0/2000100"]] : [];
+  };
+  const client = { query: (sql: string) => Promise.resolve(answers(sql)) };
+  const label = join(to, "backup_label");
+  const onDisk = await atEach("sync", ({ ino }) => existsSync(label) && [ino, readFileSync(label, "utf8")]);
+  const copied = await copyRunning(from, to, client, undefined);
+  // Without its label the copy would seem to be the data of a server that crashed.
+  expect(onDisk.slice(-2)).toEqual([label, to].map((path) => [statSync(path).ino, "label"]));
+  expect(copied).toEqual({ first: needed, last: needed, consistentAt: "0/2000100" });
+  expect(readdirSync(to, { recursive: true, encoding: "utf8" }).toSorted()).toEqual([
+    "PG_VERSION",
+    "backup_label",
+    "pg_wal",
+    join("pg_wal", needed),
+    join("pg_wal", "archive_status"),
+  ]);
+});
+
+it("a server is asked one thing after another, and keeps its log before the copy begins", async () => {
+  const [from, to] = [join(home, "from-busy"), join(home, "to-busy")];
+  const segment = "000000010000000000000002";
+  mkdirSync(join(from, "pg_wal"), { recursive: true });
+  writeFileSync(join(from, "pg_wal", segment), "");
+  const [asked, busy]: [string[], boolean[]] = [[], []];
+  let running = 0;
+  const query = async (sql: string) => {
+    busy.push(running > 0);
+    asked.push(/pg_\w+\('copy/.exec(sql)?.[0] ?? "other");
+    running += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    if (sql.includes("replication_slot")) throw new Error("all slots are in use");
+    return [[sql.includes("pg_backup_stop") ? "label" : segment, segment, "0/2000100"]];
+  };
+  await copyRunning(from, to, { query }, undefined);
+  expect(asked).toEqual(["pg_create_physical_replication_slot('copy", "pg_backup_start('copy", "other"]);
+  expect(busy).toEqual([false, false, false]);
+});
+
+it("a copy of data whose server does not run lacks what is that server's alone, and its replication slots", async () => {
+  const [from, to] = [join(home, "from-stopped"), join(home, "to-stopped")];
+  for (const name of ["global", "pg_replslot/mine", "pg_wal"]) mkdirSync(join(from, name), { recursive: true });
+  for (const name of ["PG_VERSION", "postmaster.pid", "postgresql.conf", "pg_replslot/mine/state", "pg_wal/segment"])
+    writeFileSync(join(from, name), "");
+  await copyStopped(from, to, undefined);
+  const copied = readdirSync(to, { recursive: true, encoding: "utf8" }).toSorted();
+  expect(copied).toEqual(["PG_VERSION", "global", "pg_replslot", "pg_wal", join("pg_wal", "segment")]);
+});
+
+it.each([[["backup_label", "backup_label.old"]], [[]]])(
+  "a recovery begins again with the label that was put away, and not where there is another or none: %j",
+  async (labels) => {
+    const data = join(home, `labels-${labels.length}`);
+    mkdirSync(join(data, "global"), { recursive: true });
+    const control = Buffer.alloc(512);
+    control.writeUInt32LE(5, 16);
+    writeFileSync(join(data, "global", "pg_control"), control);
+    for (const name of labels) writeFileSync(join(data, name), name);
+    await beginRecoveryAgain(data);
+    expect(readdirSync(data).toSorted()).toEqual([...labels, "global"]);
+  },
+);
+
+it("the log of a directory reaches from its first segment to its last, whatever else lies there", async () => {
+  const data = join(home, "log");
+  const names = ["000000010000000000000009", "00000002000000000000000A", "000000010000000000000002"];
+  mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
+  for (const name of [...names, "00000002.history", "000000010000000000000001.partial"])
+    writeFileSync(join(data, "pg_wal", name), "");
+  expect(await segmentsOf(data)).toEqual({ oldest: names[2], newest: names[1] });
+});
+
+it("a standby knows of which data it was made, and only its owner may read that", async () => {
+  const data = join(home, "standby");
+  mkdirSync(data, { recursive: true });
+  expect(await originOf(data)).toBeUndefined();
+  const onDisk = await atEach("sync", ({ ino }) => [ino, readFileSync(join(data, "compute-operator-origin"), "utf8")]);
+  writeFileSync(join(data, "compute-operator-origin"), "");
+  await makeStandby(data, "1234", undefined);
+  const [signal, origin] = ["standby.signal", "compute-operator-origin"].map((name) => statSync(join(data, name)).ino);
+  expect(onDisk).toEqual([
+    [signal, ""],
+    [origin, "1234\n"],
+  ]);
+  expect([await originOf(data), readdirSync(data).toSorted()]).toEqual([
+    "1234",
+    ["compute-operator-origin", "standby.signal"],
+  ]);
+  expect(statSync(join(data, "standby.signal")).mode & 0o777).toBe(0o600);
+});
+
+it("no file stays open that was only looked at", async () => {
+  const data = join(home, "looked-at");
+  FakeData.initialise(data);
+  await checkpointOf(data);
+  // Linux says which files are open.
+  const open = () => (existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0);
+  const before = open();
+  for (let times = 0; times < 20; times += 1) {
+    await checkpointOf(data);
+    await isCleanlyStopped(data);
+    await sync(data);
+  }
+  expect(open()).toBeLessThan(before + 20);
+});
+
+it.each([
+  ["shut down while it recovered", 2, [], "backup_label"],
+  ["killed while it recovered", 5, [], "backup_label"],
+  ["shut down", 1, [], "backup_label.old"],
+  ["killed in production", 6, [], "backup_label.old"],
+  ["killed while it recovered from a crash", 4, [], "backup_label.old"],
+  ["that of a standby", 5, ["standby.signal"], "backup_label.old"],
+])("a server that was %s begins as it has to", async (_, state, more, label) => {
+  const data = join(home, `state-${state}-${more.length}`);
+  mkdirSync(join(data, "global"), { recursive: true });
+  const control = Buffer.alloc(512);
+  control.writeUInt32LE(state, 16);
+  writeFileSync(join(data, "global", "pg_control"), control);
+  for (const name of ["backup_label.old", ...more]) writeFileSync(join(data, name), "");
+  await beginRecoveryAgain(data);
+  expect(readdirSync(data).toSorted()).toEqual([label, "global", ...more]);
+});

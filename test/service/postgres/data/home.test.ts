@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Home } from "../../../../src/service/postgres/data/home.ts";
+import type { Processes } from "../../../../src/service/postgres/host/processes.ts";
+import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
+import { realClock } from "../../../support/real-clock.ts";
+
+const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
+const nobody = 0;
+
+let temporary: string;
+let left: string;
+beforeEach(() => {
+  temporary = mkdtempSync(join(tmpdir(), "compute-operator-home-"));
+  vi.stubEnv("TMPDIR", temporary);
+  left = join(temporary, "compute-operator-postgres-left");
+  mkdirSync(left);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(temporary, { recursive: true });
+});
+
+/** Opens a service's home, and closes it again. */
+async function opened(processes: Processes = system): Promise<void> {
+  const data = join(temporary, "service.sqlite");
+  const home = await Home.open({ data, user: undefined, processes, clock: realClock });
+  await home.close();
+}
+
+it.each([
+  ["that was killed", `${nobody} 1\n`, false],
+  ["that runs", undefined, true],
+  ["that is just being made, with its owner not yet written", "", true],
+])("the temporary directory of a service %s is removed or left alone", async (_, owner, stays) => {
+  const startedAt = (await system.facts(process.pid))?.startedAt;
+  writeFileSync(join(left, "owner"), owner ?? `${process.pid} ${startedAt}\n`);
+  await opened();
+  expect(existsSync(left)).toBe(stays);
+});
+
+it("a service starts also where another one that starts removes the same temporary directory first", async () => {
+  writeFileSync(join(left, "owner"), `${nobody} 1\n`);
+  const facts = (pid: number) => {
+    if (pid === nobody) rmSync(left, { recursive: true });
+    return system.facts(pid);
+  };
+  await opened({ ...system, facts });
+  expect(existsSync(left)).toBe(false);
+});

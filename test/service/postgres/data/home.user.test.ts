@@ -1,0 +1,287 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { PostgresUnusable } from "../../../../src/service/postgres/host/failure.ts";
+import type { Ended, ProcessFacts, ProcessUser, RunSettings } from "../../../../src/service/postgres/host/processes.ts";
+import { realClock } from "../../../support/real-clock.ts";
+import { FakeMachine } from "../fake/fake-machine.ts";
+
+const [me, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+/** Only root gives files to another user. */
+const isRoot = me === 0;
+const servers: ProcessUser = isRoot ? { uid: 65_534, gid: 65_534 } : { uid: me, gid: group };
+const other = 4711;
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "compute-operator-home-"));
+  chmodSync(directory, 0o755);
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function opened(data = join(directory, "service.sqlite"), user = servers): Promise<Home> {
+  return Home.open({ data, user, processes: new FakeMachine(() => 0), clock: realClock });
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : error;
+}
+
+/** Programs in a directory of this mode, for servers of a user. */
+async function reached(mode: number, user: ProcessUser): Promise<string> {
+  const home = Object.assign(await opened(undefined, { uid: me, gid: group }), { user });
+  const programs = join(directory, "programs");
+  mkdirSync(programs);
+  chmodSync(programs, mode);
+  return home.reachable(programs, "copy").then(
+    (path) => basename(path),
+    (error: unknown) => String(error),
+  );
+}
+
+describe("servers of a user that is not the service's", () => {
+  it("the user owns every directory of the servers, and no other user enters them", async () => {
+    const { root, sockets } = await opened();
+    for (const name of ["", "branches", "replicas", "making", "history", "logs", "poolers", "s"]) {
+      const { uid, gid, mode } = statSync(join(root, name));
+      expect([name, uid, gid, mode & 0o777]).toEqual([name, servers.uid, servers.gid, 0o700]);
+    }
+    expect(sockets).toBe(join(root, "s"));
+  });
+
+  it.each([
+    ["its own, as its mode has it", 0o700, { uid: me, gid: other }],
+    ["one of its group", 0o710, { uid: other, gid: group }],
+    ["another one, which every user may enter", 0o701, { uid: other, gid: other }],
+  ])("programs in a directory are used where they lie if the user may enter it: %s", async (_, mode, user) => {
+    expect(await reached(mode, user)).toBe("programs");
+  });
+
+  it.each([
+    ["one of its group, which others may enter and it may not", 0o701, { uid: other, gid: group }],
+    ["another one, which no other user may enter", 0o770, { uid: other, gid: other }],
+  ])("programs in a directory are copied for the user if that may not enter it: %s", async (_, mode, user) => {
+    expect(await reached(mode, user)).toMatch(isRoot ? /^copy$/ : /EPERM/);
+  });
+
+  it("programs below a directory that the user may not enter are copied once, without room on the disk", async () => {
+    const home = Object.assign(await opened(), { user: { uid: other, gid: other } });
+    const programs = join(directory, "above", "programs");
+    mkdirSync(programs, { recursive: true });
+    chmodSync(join(directory, "above"), 0o700);
+    const original = join(programs, "postgres");
+    writeFileSync(original, "");
+    const inode = statSync(original).ino;
+    mkdirSync(home.making("copy"));
+    writeFileSync(join(home.making("copy"), "half"), "");
+    const copied = async () => {
+      const copy = await home.reachable(programs, "copy");
+      const { mode, uid } = statSync(copy);
+      const same = statSync(join(copy, "postgres")).ino === inode;
+      return [copy, readdirSync(copy), mode & 0o777, uid, same, existsSync(home.making("copy"))];
+    };
+    const whole = [join(home.root, "copy"), ["postgres"], 0o755, other, true, false];
+    const outcome = await copied().catch(codeOf);
+    rmSync(original);
+    expect([outcome, await copied().catch(codeOf)]).toEqual(isRoot ? [whole, whole] : ["EPERM", "EPERM"]);
+  });
+
+  it("a service whose data the user cannot reach says where to put it", async () => {
+    const hidden = join(directory, "hidden");
+    mkdirSync(hidden, { mode: 0o700 });
+    const refused = opened(join(hidden, "service.sqlite"), { ...servers, uid: isRoot ? servers.uid : other });
+    const said = `PostgresUnusable: the user of --postgres-user cannot reach ${join(hidden, "service.sqlite.postgres")}: put`;
+    await expect(refused.catch(String)).resolves.toContain(isRoot ? said : "EPERM");
+  });
+});
+
+describe("the temporary directory of a service that was killed", () => {
+  const left = () => join(directory, "compute-operator-postgres-left");
+  /** Runs the programs of a service that is this user's. */
+  class Machine extends FakeMachine {
+    override readonly self;
+    readonly runs: unknown[] = [];
+
+    constructor(uid: number) {
+      super(() => 0);
+      this.self = { pid: 4711, uid, user: "ana", node: process.execPath };
+    }
+
+    override run(command: string, args: readonly string[], settings?: RunSettings): Promise<Ended> {
+      this.runs.push([command, ...args, settings]);
+      return super.run(command, args);
+    }
+  }
+
+  async function startsBeside(uid: number): Promise<Machine> {
+    vi.stubEnv("TMPDIR", directory);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    mkdirSync(left());
+    writeFileSync(join(left(), "owner"), "0 1\n");
+    if (isRoot && uid === 0) chownSync(left(), other, group);
+    const machine = new Machine(uid);
+    await Home.open({ data: join(directory, "service.sqlite"), user: undefined, processes: machine, clock: realClock });
+    return machine;
+  }
+
+  it("the directory is left alone by a service of another user", async () => {
+    const { runs } = await startsBeside(me + 1);
+    expect([runs, existsSync(join(left(), "owner"))]).toEqual([[], true]);
+  });
+
+  it("the directory is removed by root as the user whose it is: no link in it leads root elsewhere", async () => {
+    const { runs } = await startsBeside(0);
+    const { gid } = statSync(left());
+    const user = { uid: isRoot ? other : me, gid };
+    expect(runs).toEqual([["rm", "-rf", left(), { user, cwd: "/" }]]);
+    expect(existsSync(join(left(), "owner"))).toBe(false);
+  });
+});
+
+describe("servers that a killed service has left over", () => {
+  /** Servers that run on directories until they are signalled. */
+  class Leftover extends FakeMachine {
+    override readonly self = { pid: 4711, uid: me, user: "ana", node: process.execPath };
+    readonly running = new Map<number, string>();
+
+    begin(root: string): void {
+      for (const [index, kind] of ["branches", "replicas", "making"].entries()) {
+        const [data, pid] = [join(root, kind, "data"), 100 + index];
+        mkdirSync(data, { recursive: true });
+        writeFileSync(join(data, "postmaster.pid"), `${pid}\n${data}\n5\n`);
+        this.running.set(pid, data);
+      }
+    }
+
+    override async facts(pid: number): Promise<ProcessFacts | undefined> {
+      await new Promise((resolve) => setImmediate(resolve));
+      const place = this.running.get(pid);
+      return place === undefined ? undefined : { startedAt: 5, place };
+    }
+
+    override signal(pid: number): void {
+      // Its directory is there as long as it runs.
+      this.events.push(`${pid} ${existsSync(this.running.get(pid) ?? "")}`);
+      this.running.delete(pid);
+    }
+  }
+
+  const open = (processes: FakeMachine) =>
+    Home.open({ data: join(directory, "service.sqlite"), user: undefined, processes, clock: realClock });
+  const all = ["100 true", "101 true", "102 true"];
+
+  it("the servers of a service's own directory are stopped before another begins, and what was not finished goes", async () => {
+    const machine = new Leftover(() => 0);
+    const root = join(directory, "service.sqlite.postgres");
+    machine.begin(root);
+    await open(machine);
+    expect(machine.events.toSorted()).toEqual(all);
+    expect(["branches", "replicas", "making"].map((kind) => readdirSync(join(root, kind)))).toEqual([
+      ["data"],
+      ["data"],
+      [],
+    ]);
+  });
+
+  it("the servers of a temporary directory are stopped before that goes, and no other directory is touched", async () => {
+    const machine = new Leftover(() => 0);
+    vi.stubEnv("TMPDIR", directory);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [left, foreign] = ["compute-operator-postgres-left", "another"].map((name) => join(directory, name));
+    machine.begin(left ?? "");
+    mkdirSync(foreign ?? "");
+    for (const place of [left, foreign]) writeFileSync(join(place ?? "", "owner"), "0 1\n");
+    await open(machine);
+    expect(machine.events.toSorted()).toEqual(all);
+    expect([existsSync(left ?? ""), existsSync(join(foreign ?? "", "owner"))]).toEqual([false, true]);
+  });
+});
+
+describe("the directory of a service", () => {
+  const open = (data: string) =>
+    Home.open({ data, user: undefined, processes: new FakeMachine(() => 0), clock: realClock });
+  const data = () => join(directory, "service.sqlite");
+
+  it("the directory belongs to the store that made it, and to no other", async () => {
+    const home = await open(data());
+    await home.claim("one");
+    await home.claim("one");
+    const refused = (await open(data())).claim("other");
+    await expect(refused).rejects.toThrow(PostgresUnusable);
+    await expect(refused).rejects.toThrow(`${home.root} belongs to another store than the one of --data`);
+    expect(statSync(join(home.root, "store")).mode & 0o777).toBe(0o600);
+  });
+
+  it("the directory stays when the service ends, without its owner and its sockets", async () => {
+    const home = await open(data());
+    expect(existsSync(join(home.root, "owner"))).toBe(true);
+    await home.close();
+    const left = readdirSync(home.root).toSorted();
+    expect(left).toEqual(["branches", "history", "logs", "making", "poolers", "replicas"]);
+  });
+
+  it("the directory of a service that keeps nothing is a temporary one, and goes with it and its sockets", async () => {
+    const deep = join(directory, "d".repeat(80));
+    for (const [place, isInside] of [
+      [directory, true],
+      [deep, false],
+    ] as const) {
+      mkdirSync(place, { recursive: true });
+      vi.stubEnv("TMPDIR", place);
+      const home = await open(":memory:").finally(() => void vi.unstubAllEnvs());
+      expect(dirname(home.root)).toBe(place);
+      expect(existsSync(join(home.root, "branches"))).toBe(true);
+      expect(dirname(home.sockets)).toBe(isInside ? home.root : place);
+      await home.close();
+      expect([existsSync(home.root), existsSync(home.sockets)]).toEqual([false, false]);
+    }
+  });
+
+  it("no other user reads whose the directory is", async () => {
+    const { root } = await open(data());
+    const deep = join(directory, "d".repeat(80));
+    mkdirSync(deep);
+    const home = await open(join(deep, "service.sqlite"));
+    const modes = [join(root, "owner"), join(home.root, "sockets")].map((file) => statSync(file).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600]);
+  });
+
+  it("what an earlier service was making is removed, and what it had made stays", async () => {
+    const { root } = await open(data());
+    for (const name of ["making/half", "branches/whole", "s/old"]) mkdirSync(join(root, name));
+    await open(data());
+    expect(["making", "branches", "s"].flatMap((name) => readdirSync(join(root, name)))).toEqual(["whole"]);
+  });
+
+  it("sockets lie elsewhere where the path of the directory is too long for one, and the next service removes them", async () => {
+    const deep = join(directory, "d".repeat(80));
+    mkdirSync(deep);
+    const { root, sockets } = await open(join(deep, "service.sqlite"));
+    expect([sockets.startsWith(join(tmpdir(), "cpg-")), existsSync(join(root, "s"))]).toEqual([true, false]);
+    const next = await open(join(deep, "service.sqlite"));
+    expect([existsSync(sockets), existsSync(next.sockets)]).toEqual([false, true]);
+    await next.close();
+    expect(existsSync(next.sockets)).toBe(false);
+  });
+
+  it("a service removes nothing that a note about sockets names elsewhere", async () => {
+    const { root } = await open(data());
+    const foreign = join(directory, "cpg-foreign");
+    mkdirSync(foreign);
+    writeFileSync(join(root, "sockets"), foreign);
+    await open(data());
+    expect([existsSync(foreign), existsSync(join(root, "sockets"))]).toEqual([true, false]);
+  });
+});

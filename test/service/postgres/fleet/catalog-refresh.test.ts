@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { refreshBefore } from "../../../../src/service/postgres/fleet/catalog-refresh.ts";
+
+const running = [
+  { projectId: "shop", branchId: "br-main" },
+  { projectId: "shop", branchId: "br-main" },
+  { projectId: "shop", branchId: "br-preview" },
+  { projectId: "bobs", branchId: "br-bob" },
+];
+
+async function refreshed(path: string, params: Record<string, string>): Promise<string[]> {
+  const asked: string[] = [];
+  await refreshBefore(
+    { path, params },
+    {
+      running: () => running.map((endpoint) => ({ endpoint })),
+      refresh: (branchId) => {
+        asked.push(branchId);
+        return Promise.resolve();
+      },
+    },
+  );
+  return asked;
+}
+
+it("a call about roles or databases asks the servers of its branch alone, and only where that is in its project", async () => {
+  const roles = "/projects/{project_id}/branches/{branch_id}/roles/{role_name}";
+  expect(await refreshed(roles, { project_id: "shop", branch_id: "br-main" })).toEqual(["br-main"]);
+  expect(await refreshed(roles, { project_id: "shop", branch_id: "br-bob" })).toEqual([]);
+  expect(await refreshed("/projects/{project_id}/connection_uri", { project_id: "shop" })).toEqual([
+    "br-main",
+    "br-preview",
+  ]);
+  for (const path of ["/projects/{project_id}", "/projects/{project_id}/branches/{branch_id}"]) {
+    expect(await refreshed(path, { project_id: "shop", branch_id: "br-main" })).toEqual([]);
+  }
+});

@@ -1,0 +1,254 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { arrive } from "../../../../src/service/computes/connect.ts";
+import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { ServiceOnFakes } from "../fake/fake-service.ts";
+import { main, primary, project } from "../rig.ts";
+
+const compute = `/projects/${project}/endpoints/${primary}`;
+const branch = `/projects/${project}/branches/${main}`;
+const presentQuery = "SELECT datname, rolname";
+
+let fakes: ServiceOnFakes;
+beforeEach(async () => {
+  fakes = await ServiceOnFakes.start();
+});
+afterEach(() => fakes[Symbol.asyncDispose]());
+
+const start = () => fakes.change(`POST ${compute}/start`);
+const suspend = () => fakes.outcome(`POST ${compute}/suspend`);
+const replica = () => fakes.endpoint({ branch_id: main, type: "read_only" });
+
+/** What servers did from a moment on: `start` or `end`, and whose data. */
+function eventsFrom(moment: number): string[] {
+  return fakes.machine.events.slice(moment).map((event) => event.replace(/\.\w+$/, ""));
+}
+const now = () => fakes.machine.events.length;
+
+/** The names of the main branch's databases, as the API has them. */
+const databases = () => fakes.store.catalogs.databases(main).map(({ name }) => name);
+
+describe("what clients change with SQL", () => {
+  const make = () =>
+    fakes.serverOf().data.change(fakes.clock.now(), (content) => {
+      content.databases["made"] = "app";
+    });
+
+  it("databases that clients made are shown when the compute is suspended, and its server makes none again", async () => {
+    await start();
+    make();
+    expect(databases()).not.toContain("made");
+    await suspend();
+    expect(databases()).toContain("made");
+    await start();
+    expect(fakes.machine.asked().filter((sql) => sql.includes('CREATE DATABASE "made"'))).toEqual([]);
+  });
+
+  it("what clients change is shown to a call of their branch, while its primary runs, and to that of no other", async () => {
+    const show = (branchId: string) => {
+      const params = { project_id: project, branch_id: branchId };
+      return fakes.postgres.driverAccess.refresh({
+        path: "/projects/{project_id}/branches/{branch_id}/databases",
+        params,
+      });
+    };
+    const { id } = await fakes.branch({}, [{ type: "read_write" }]);
+    await start();
+    await replica();
+    make();
+    await show(id);
+    expect(databases()).not.toContain("made");
+    await show(main);
+    expect(databases()).toContain("made");
+    expect(fakes.store.catalogs.databases(id).map(({ name }) => name)).not.toContain("made");
+    await suspend();
+    const moment = fakes.machine.statements.length;
+    await show(main);
+    expect(fakes.machine.statements.length).toBe(moment);
+  });
+
+  it("no session stays behind on a server whose settings, roles and databases have changed", async () => {
+    await start();
+    for (const memory of ["7MB", "8MB"]) {
+      await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: { work_mem: memory } } } });
+    }
+    await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: {} } } });
+    expect(fakes.serverOf().setting("work_mem")).toBeUndefined();
+    await expect.poll(() => fakes.serverOf().sessions).toBe(0);
+  });
+
+  it("a server that does not answer keeps nobody waiting for a suspension for longer than a second", async () => {
+    await start();
+    make();
+    fakes.machine.answer = ({ sql }) => (sql.startsWith(presentQuery) ? new Promise(() => {}) : undefined);
+    const suspending = suspend();
+    await fakes.until(() => fakes.machine.statements.at(-1)?.sql.startsWith(presentQuery) === true);
+    const { pending } = fakes.clock;
+    expect(fakes.machine.servers.size).toBe(1);
+    fakes.clock.advance(1000);
+    expect(await suspending).toEqual(["suspend_compute finished"]);
+    expect([databases().includes("made"), fakes.machine.servers.size, pending - fakes.clock.pending]).toEqual([
+      false,
+      0,
+      1,
+    ]);
+  });
+
+  it("a server that refuses the question is suspended all the same, and leaves no wait behind", async () => {
+    await start();
+    const { pending } = fakes.clock;
+    fakes.machine.answer = ({ sql }) => (sql.startsWith(presentQuery) ? new Error("not now") : undefined);
+    expect(await suspend()).toEqual(["suspend_compute finished"]);
+    expect([fakes.clock.pending, fakes.errors]).toEqual([pending, []]);
+  });
+});
+
+describe("roles and databases that cannot be brought into a server at its start", () => {
+  const refuse = () => {
+    fakes.machine.answer = ({ sql }) => (/^(?:CREATE|ALTER) ROLE "/.test(sql) ? new Error("out of memory") : undefined);
+  };
+
+  it("the start fails on data that has none yet, and leaves no server", async () => {
+    refuse();
+    const [operation] = await start();
+    expect([operation?.status, operation?.error, fakes.machine.servers.size]).toEqual(["failed", "out of memory", 0]);
+  });
+
+  it("the start goes on with what the data has from before, and the operator of the service reads why", async () => {
+    await start();
+    await suspend();
+    await fakes.change(`PATCH ${compute}`, { endpoint: { disabled: true } });
+    await fakes.send(`POST ${branch}/roles`, { role: { name: "reader" } });
+    await fakes.settled();
+    await fakes.change(`PATCH ${compute}`, { endpoint: { disabled: false } });
+    refuse();
+    const [operation] = await start();
+    expect([operation?.status, fakes.lines.at(-1)]).toEqual([
+      "finished",
+      `roles and databases of branch ${main} are not all as the API shows them: out of memory. The next change or start tries again.`,
+    ]);
+    fakes.machine.answer = () => undefined;
+    await fakes.change(`POST ${compute}/restart`);
+    expect(Object.keys(fakes.contentOf().roles)).toContain("reader");
+  });
+});
+
+it("a compute that moves to another branch leaves its server, and comes up on the other's data", async () => {
+  await start();
+  const other = await fakes.branch({});
+  fakes.write("later");
+  await fakes.change(`PATCH ${compute}`, { endpoint: { branch_id: other.id } });
+  expect([fakes.machine.servers.size, fakes.compute().currentState]).toEqual([0, "idle"]);
+  await start();
+  expect(fakes.serverOf(other.id).data.content.rows).toEqual([]);
+});
+
+it("a compute that comes up on another branch ends its server there only when the schema on it has been read", async () => {
+  await start();
+  const [to, source] = [await fakes.branch({}), await fakes.branch({})];
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql.startsWith("BEGIN ISOLATION") ? held.promise : undefined);
+  const read = fakes.send(`GET ${branch}/schema?db_name=stock`);
+  await fakes.until(() => fakes.machine.asked("stock").at(-1)?.startsWith("BEGIN ISOLATION") === true);
+  const { branchData } = fakes.store;
+  fakes.core.change(() => branchData.setSource({ branchId: to.id, sourceId: source.id }));
+  const moved = await fakes.send(`PATCH ${compute}`, { endpoint: { branch_id: to.id } });
+  await fakes.until(() => branchData.sourceOf(to.id) === undefined);
+  await fakes.clock.looks();
+  held.resolve(undefined);
+  expect([moved.status, (await read).status]).toEqual([200, 200]);
+  await fakes.settled();
+  expect(fakes.machine.events).toContain(`start ${fakes.directoryOf(to.id).split("/").at(-1)}`);
+});
+
+it("a server that ends on its own starts again with its data, and none that was stopped does", async () => {
+  await start();
+  const id = await replica();
+  fakes.write("early");
+  let moment = now();
+  fakes.serverOf().crash();
+  await fakes.until(() => now() >= moment + 2);
+  await fakes.settled();
+  expect(eventsFrom(moment)).toEqual([`crash ${main}`, `start ${main}`]);
+  expect(fakes.serverOf().data.content.rows).toEqual(["early"]);
+  await suspend();
+  moment = now();
+  fakes.machine.servers.get(fakes.replicaOf(id))?.crash();
+  await fakes.until(() => now() >= moment + 2);
+  await fakes.settled();
+  expect(eventsFrom(moment)).toEqual([`crash ${id}`, `start ${id}`]);
+  expect(fakes.compute().currentState).toBe("idle");
+});
+
+it("two primaries never have one branch's data: the first ends before the second starts", async () => {
+  await start();
+  await fakes.change(`DELETE ${compute}`);
+  const moment = now();
+  await fakes.endpoint({ branch_id: main, type: "read_write" });
+  expect([fakes.machine.servers.size, eventsFrom(moment).at(-1)]).toEqual([1, `start ${main}`]);
+});
+
+it("a service that ends while a server starts stops that one too, and the operation stays for the next service", async () => {
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql.startsWith(presentQuery) ? held.promise : undefined);
+  await fakes.send(`POST ${compute}/start`);
+  await fakes.until(() => fakes.machine.servers.size === 1);
+  const { store } = fakes;
+  const stopping = fakes.postgres.close();
+  held.resolve(undefined);
+  await stopping;
+  expect([fakes.machine.servers.size, store.operations.openEnded().length]).toEqual([0, 1]);
+});
+
+it("a compute whose start waits for another one on its branch is not started by a service that ends", async () => {
+  const id = await replica();
+  await fakes.change(`POST /projects/${project}/endpoints/${id}/suspend`);
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql.startsWith(presentQuery) ? held.promise : undefined);
+  const moment = now();
+  fakes.core.change((context, at) => [primary, id].map((one) => arrive(context, fakes.compute(one), at)));
+  await fakes.until(() => fakes.machine.servers.size === 1);
+  await fakes.clock.looks();
+  const stopping = fakes.stop();
+  held.resolve(undefined);
+  await stopping;
+  expect(eventsFrom(moment)).toEqual([`start ${main}`, `end ${main}`]);
+  expect(fakes.errors).toEqual([]);
+});
+
+it("a service that ends waits for the server on which it reads for a caller", async () => {
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql === "SHOW server_version" ? held.promise : undefined);
+  const reading = fakes.postgres.catalog.schema(main, "stock", undefined).then(() => "read", String);
+  await fakes.until(() => fakes.machine.asked("stock").includes("SHOW server_version"));
+  const stopping = fakes.stop().then(() => fakes.machine.servers.size);
+  await fakes.clock.looks();
+  held.resolve(undefined);
+  expect(await stopping).toBe(0);
+  await reading;
+});
+
+it("the history of a branch is kept while its primary runs, every five seconds", async () => {
+  await start();
+  const segment = fakes.serverOf().data.segmentName;
+  fakes.serverOf().data.switchLog();
+  fakes.clock.advance(5000);
+  const generation = fakes.directoryOf().split("/").at(-1) ?? "";
+  await expect.poll(() => fakes.names(`history/${generation}/wal`)).toContain(segment);
+});
+
+it("the user of the servers may read what a change of settings writes", async () => {
+  await fakes[Symbol.asyncDispose]();
+  const open = Home.open.bind(Home);
+  const user = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, name: "postgres" };
+  const opening = vi.spyOn(Home, "open");
+  onTestFinished(() => opening.mockRestore());
+  opening.mockImplementation(async (settings) => Object.assign(await open(settings), { user }));
+  fakes = await ServiceOnFakes.start();
+  await start();
+  const identities = () => readFileSync(join(fakes.directoryOf(), "pg_ident.conf"), "utf8");
+  const atStart = identities();
+  await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: { work_mem: "7MB" } } } });
+  expect([atStart.includes('"postgres"'), identities()]).toEqual([true, atStart]);
+});

@@ -1,0 +1,209 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { Poolers } from "../../../../src/service/postgres/fleet/poolers.ts";
+import type { GuardedServer } from "../../../../src/service/postgres/host/processes.ts";
+import { Sockets } from "../../../../src/service/postgres/host/sockets.ts";
+import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
+import { limitsOf, type ServerConfig } from "../../../../src/service/postgres/server/config.ts";
+import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
+import { realClock } from "../../../support/real-clock.ts";
+import { HastenedClock } from "../fake/fake-service.ts";
+
+const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
+
+/** A program that ends when the test says so. */
+class Program implements GuardedServer {
+  readonly ended: Promise<number | null>;
+  stops = 0;
+  #end: (status: number) => void = () => {};
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  stop(): void {
+    this.stops += 1;
+  }
+
+  end(): void {
+    this.#end(0);
+  }
+}
+
+/** Listens on the socket that its configuration names, and removes that path when it ends, as PgBouncer does. */
+class FakePooler extends Program {
+  readonly #path: string;
+  readonly #server = createServer((client) => client.end());
+
+  constructor(ini: string) {
+    super();
+    const setting = (name: string) => new RegExp(`^${name} = (.*)$`, "m").exec(readFileSync(ini, "utf8"))?.[1] ?? "";
+    this.#path = join(setting("unix_socket_dir"), `.s.PGSQL.${setting("listen_port")}`);
+    this.#server.listen(this.#path);
+  }
+
+  override end(): void {
+    this.#server.close();
+    rmSync(this.#path, { force: true });
+    super.end();
+  }
+}
+
+let directory: string;
+let home: Home;
+let poolers: Poolers;
+let config: ServerConfig;
+let started: FakePooler[];
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "cpg-poolers-"));
+  home = await Home.open({ data: join(directory, "data"), user: undefined, processes: system, clock: realClock });
+  started = [];
+  const guard = (_: string, [ini = ""]: readonly string[]) => {
+    const pooler = new FakePooler(ini);
+    started.push(pooler);
+    return pooler;
+  };
+  const sockets = new Sockets(home.sockets);
+  const processes = { ...system, guard };
+  const program = { path: "pgbouncer", preparesStatements: false };
+  poolers = new Poolers({ processes, clock: realClock, home, sockets, program });
+  const limits = limitsOf({ min: 0.25, max: 1 });
+  const port = sockets.number("branch br-main");
+  config = {
+    major: 17,
+    limits,
+    port,
+    sockets: home.sockets,
+    temporaryDiskKiB: undefined,
+    settings: {},
+    logical: false,
+    primary: undefined,
+  };
+});
+afterEach(async () => {
+  for (const pooler of started) pooler.end();
+  await poolers.idle();
+  await home.close();
+  rmSync(directory, { recursive: true });
+});
+
+function postgres(): { program: Program; server: PostgresServer } {
+  const program = new Program();
+  return { program, server: new PostgresServer(program) };
+}
+
+/** Connects to a socket; answers the error's code where it cannot. */
+function reached(path: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path, () => {
+      socket.destroy();
+      resolve("reached");
+    });
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  });
+}
+
+it("gives all clients of one server the same pooler", async () => {
+  const { server } = postgres();
+  const paths = await Promise.all([1, 2, 3].map(() => poolers.socketBefore("ep-main", { server, config })));
+  expect(new Set(paths).size).toBe(1);
+  expect(started).toHaveLength(1);
+});
+
+it("gives two computes poolers of their own", async () => {
+  const [one, other] = [postgres(), postgres()];
+  const first = await poolers.socketBefore("ep-main", { server: one.server, config });
+  const second = await poolers.socketBefore("ep-other", { server: other.server, config });
+  expect(second).not.toBe(first);
+  one.program.end();
+  await expect.poll(() => started.map(({ stops }) => stops)).toEqual([1, 0]);
+});
+
+it("starts the pooler of a compute's next server when the last one has ended, whose end removes the socket", async () => {
+  const [before, after] = [postgres(), postgres()];
+  await poolers.socketBefore("ep-main", { server: before.server, config });
+  before.program.end();
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  const next = poolers.socketBefore("ep-main", { server: after.server, config });
+  // Without the wait, the next one listens now, and the last one takes its socket away.
+  const early = await Promise.race([
+    next,
+    new Promise<undefined>((resolve) => realClock.after(100, () => resolve(undefined))),
+  ]);
+  expect(early).toBeUndefined();
+  started[0]?.end();
+  expect(await reached(await next)).toBe("reached");
+  expect(started).toHaveLength(2);
+});
+
+it("stops the pooler of a server before, although nobody has noticed that server's end", async () => {
+  const [before, after] = [postgres(), postgres()];
+  await poolers.socketBefore("ep-main", { server: before.server, config });
+  const next = poolers.socketBefore("ep-main", { server: after.server, config });
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  started[0]?.end();
+  expect(await reached(await next)).toBe("reached");
+});
+
+it("all poolers are stopped and waited for when all are to be gone, although a server's end was not noticed", async () => {
+  await poolers.socketBefore("ep-main", { server: postgres().server, config });
+  const ended: string[] = [];
+  const gone = poolers.idle().then(() => ended.push("idle"));
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  expect(ended).toEqual([]);
+  started[0]?.end();
+  await gone;
+});
+
+it("a pooler that is being started when all are to be gone is stopped too", async () => {
+  const socket = poolers.socketBefore("ep-main", { server: postgres().server, config });
+  const gone = poolers.idle();
+  await socket;
+  await expect.poll(() => started.map(({ stops }) => stops)).toEqual([1]);
+  started[0]?.end();
+  await gone;
+});
+
+it("a pooler that has ended on its own is replaced by another before the same server", async () => {
+  const { server } = postgres();
+  await poolers.socketBefore("ep-main", { server, config });
+  started[0]?.end();
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
+  expect(started).toHaveLength(2);
+});
+
+it("a pooler starts although a path is left of a socket before, whose pooler was killed", async () => {
+  const { server } = postgres();
+  const path = await poolers.socketBefore("ep-main", { server, config });
+  started[0]?.end();
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  writeFileSync(path, "");
+  expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
+});
+
+it("a pooler that takes no connections for ten seconds is stopped, and the client is told when it has ended", async () => {
+  const [silent, time] = [new Program(), new HastenedClock()];
+  const processes = { ...system, guard: () => silent };
+  const program = { path: "pgbouncer", preparesStatements: false };
+  const slow = new Poolers({ processes, clock: time, home, sockets: new Sockets(home.sockets), program });
+  let told = "";
+  const refused = slow.socketBefore("ep-slow", { server: postgres().server, config }).catch((error: unknown) => {
+    told = String(error);
+  });
+  await time.looks();
+  expect(silent.stops).toBe(0);
+  time.advance(10_000);
+  await expect.poll(() => silent.stops).toBe(1);
+  await time.looks();
+  expect(told).toBe("");
+  silent.end();
+  await refused;
+  expect(told).toBe(`ServerFailed: the connection pooler did not start: ${home.log("ep-slow-pooler")} says why`);
+});

@@ -1,0 +1,64 @@
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { SchemaReader } from "../../../../src/service/postgres/fleet/schema-reader.ts";
+import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
+import { temporaryDirectory } from "../../../support/guardian.ts";
+import { main, Shop } from "../../support/shop.ts";
+
+/** AuthenticationOk and ReadyForQuery. */
+const welcome = Buffer.from("R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "latin1");
+
+/** A server that lets everybody in, and hands what each then sends to `answer`; answers the path of its socket. */
+async function listening(answer: (connection: Socket, chunk: Buffer) => void): Promise<string> {
+  const directory = temporaryDirectory("schema-reader");
+  const socket = join(directory.path, "socket");
+  const server = createServer((connection) => {
+    connection.once("data", () => {
+      connection.write(welcome);
+      connection.on("data", (chunk) => answer(connection, chunk));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  onTestFinished(() => {
+    server.close();
+    directory.remove();
+  });
+  return socket;
+}
+
+function readerOf(connect: (database: string) => Promise<SqlClient>): SchemaReader {
+  return new SchemaReader({
+    store: new Shop().core.context.store,
+    fleet: { reading: (_branch, _version, act) => act(connect) },
+    copies: { ensure: () => Promise.resolve() },
+  });
+}
+
+it("a client that leaves while the session for its schema opens has nothing read", async () => {
+  const heard: string[] = [];
+  const socket = await listening((connection, chunk) => {
+    heard.push(chunk.toString("latin1"));
+    connection.end();
+  });
+  const gone = new AbortController();
+  const connect = async (database: string) => {
+    const client = await SqlClient.connect({ socket, user: "cloud_admin", password: "", database });
+    gone.abort();
+    return client;
+  };
+  await expect(readerOf(connect).read(main, "stock", gone.signal)).rejects.toThrow("cannot be read now");
+  await expect.poll(() => heard).toEqual(["X\0\0\0\x04"]);
+});
+
+it("the session in which a schema could not be read is ended", async () => {
+  let heard = "";
+  const refused = Buffer.from("E\0\0\0\x17SERROR\0C42501\0Mno\0\0Z\0\0\0\x05I", "latin1");
+  const socket = await listening((connection, chunk) => {
+    heard += chunk.toString("latin1");
+    connection.write(refused);
+  });
+  const connect = (database: string) => SqlClient.connect({ socket, user: "cloud_admin", password: "", database });
+  await expect(readerOf(connect).read(main, "stock")).rejects.toThrow("no");
+  await expect.poll(() => heard.slice(-5)).toBe("X\0\0\0\x04");
+});

@@ -1,0 +1,69 @@
+import { createServer, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import type { Running } from "../../../../src/service/postgres/fleet/fleet-ports.ts";
+import { Verifiers } from "../../../../src/service/postgres/fleet/verifiers.ts";
+import { Sockets } from "../../../../src/service/postgres/host/sockets.ts";
+import { ServiceSessions } from "../../../../src/service/postgres/session/service-sessions.ts";
+import { temporaryDirectory } from "../../../support/guardian.ts";
+import { realClock } from "../../../support/real-clock.ts";
+
+const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
+const welcome = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0", "latin1"), ready]);
+
+const running: Running = JSON.parse(
+  '{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"port": 1, "major": 17}}',
+);
+
+/** A server that takes every session and answers nothing: its sessions, and what it was asked. */
+async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; asked: string[] }> {
+  const directory = temporaryDirectory("verifiers");
+  const sockets = new Sockets(directory.path);
+  const opened: Socket[] = [];
+  const asked: string[] = [];
+  const server = createServer((socket) => {
+    opened.push(socket);
+    socket
+      .on("error", () => {})
+      .once("data", () => {
+        socket.write(welcome);
+        socket.on("data", (question: Buffer) => {
+          asked.push(question.toString("latin1"));
+          socket.write(ready);
+        });
+      });
+  });
+  onTestFinished(() => {
+    server.close();
+    for (const socket of opened) socket.destroy();
+    directory.remove();
+  });
+  await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
+  const verifiers = new Verifiers({
+    sessions: new ServiceSessions({ sockets, clock: realClock }),
+    secret: "secret",
+  });
+  return { verifiers, opened, asked };
+}
+
+it("the session that looks up passwords is opened once, and again after its server has ended it", async () => {
+  const { verifiers, opened } = await listening();
+  await Promise.all([verifiers.of(running, "app"), verifiers.of(running, "ana")]);
+  expect(opened).toHaveLength(1);
+  opened[0]?.destroy();
+  const asked = () =>
+    verifiers.of(running, "app").then(
+      () => "answered",
+      () => "refused",
+    );
+  await expect.poll(asked).toBe("answered");
+  expect(opened).toHaveLength(2);
+});
+
+it("networks take turns: the verifier of a login is not asked for behind those of another network's thousands", async () => {
+  const { verifiers, asked } = await listening();
+  const strangers = Array.from({ length: 100 }, (_, index) => verifiers.of(running, `stranger-${index}`, "10.0.0.1"));
+  await Promise.all([...strangers, verifiers.of(running, "client", "10.0.0.2")]);
+  const roles = asked.map((question) => /stranger-\d+|client/.exec(question)?.[0]).filter((role) => role !== undefined);
+  expect(roles.slice(0, 4)).toEqual(["stranger-0", "stranger-1", "client", "stranger-2"]);
+  expect(roles).toHaveLength(101);
+});

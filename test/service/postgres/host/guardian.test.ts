@@ -1,0 +1,106 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Guardian } from "../../../../src/service/postgres/host/guardian.ts";
+import { Child } from "../../../support/child.ts";
+import { temporaryDirectory } from "../../../support/guardian.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let logFile: string;
+beforeEach(() => {
+  directory = temporaryDirectory("guardian");
+  logFile = join(directory.path, "log");
+});
+afterEach(() => directory.remove());
+
+const guardian = new Guardian(process.execPath);
+const run = (script: string) => guardian.guard(process.execPath, ["--eval", script], { logFile, user: undefined });
+
+it("the guardian reports how a program ends, and keeps what it writes", async () => {
+  expect(await run("console.log('said'); console.error('complained'); process.exitCode = 3").ended).toBe(3);
+  expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
+});
+
+it("a guarded program gets the environment of servers, and nothing of the service's own", async () => {
+  await run("console.log(JSON.stringify(process.env))").ended;
+  expect(JSON.parse(log())).toEqual({ LC_ALL: "C", PATH: "/usr/bin:/bin" });
+});
+
+it("a program runs at the root of the file system, and has of the environment a language and a path alone", async () => {
+  await run("console.log(JSON.stringify([process.cwd(), process.env]))").ended;
+  expect(JSON.parse(readFileSync(logFile, "utf8"))).toEqual(["/", { LC_ALL: "C", PATH: "/usr/bin:/bin" }]);
+});
+
+const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
+
+it("the guardian has a program shut down once, however often it is to, and signals one that it is told of", async () => {
+  const server = run(
+    "process.on('SIGINT', () => console.log('asked')); process.on('SIGQUIT', () => { console.log('over'); process.exit(0); }); console.log(process.pid); setInterval(() => {}, 1e6)",
+  );
+  await expect.poll(log).toMatch(/^\d+\n$/);
+  const pid = Number(log());
+  server.stop();
+  await expect.poll(log).toBe(`${pid}\nasked\n`);
+  server.stop();
+  guardian.signal(pid, "QUIT");
+  expect(await server.ended).toBe(0);
+  expect(log()).toBe(`${pid}\nasked\nover\n`);
+});
+
+/** What keeps this process from its end, of these kinds. */
+function held(): string[] {
+  return process.getActiveResourcesInfo().filter((kind) => ["ProcessWrap", "PipeWrap"].includes(kind));
+}
+
+it("the guardian keeps the service from its end while a program runs, and no longer", async () => {
+  await run("").ended;
+  const before = held();
+  const [first, second] = ["first", "second"].map(() => run("setInterval(() => {}, 1e6)"));
+  const during = held();
+  expect(during.length - before.length).toBe(3);
+  first?.stop();
+  await first?.ended;
+  expect(held()).toEqual(during);
+  second?.stop();
+  await second?.ended;
+  expect(held()).toEqual(before);
+});
+
+it("the guardian reports a program that cannot be run as ended, and one beside it is not affected", async () => {
+  const other = run("setInterval(() => {}, 1e6)");
+  const missing = guardian.guard(join(directory.path, "none"), [], { logFile, user: undefined });
+  expect(await missing.ended).toBeNull();
+  other.stop();
+  await other.ended;
+});
+
+it("the guardian's own end counts as that of its programs, and the next program gets another guardian", async () => {
+  const orphan = run("process.kill(process.ppid, 'SIGKILL'); setTimeout(() => {}, 100)");
+  expect(await orphan.ended).toBeNull();
+  expect(await run("process.exitCode = 3").ended).toBe(3);
+});
+
+it("the guardian has all programs shut down when the service is killed, and keeps no process from its end", async () => {
+  const source = join(import.meta.dirname, "../../../../src/service/postgres/host/guardian.ts");
+  const script = `
+    import { Guardian } from ${JSON.stringify(source)};
+    const guardian = new Guardian(process.argv[2]);
+    const guard = (script) =>
+      guardian.guard(process.execPath, ["--eval", script], { logFile: ${JSON.stringify(logFile)}, user: undefined });
+    await guard("").ended;
+    if (process.argv[1] !== "stay") console.log("over");
+    else guard("process.on('SIGINT', () => { console.log('shut down'); process.exit(); }); console.log('up'); setInterval(() => {}, 1e6)");`;
+  // A guardian for whom no time passes: it ends with its last program, and not with the time that this one had.
+  const node = join(directory.path, "node");
+  const timeless = join(directory.path, "timeless.cjs");
+  writeFileSync(timeless, "const later = setTimeout; globalThis.setTimeout = (act) => later(act, 1e9);");
+  writeFileSync(node, `#!/bin/sh\nexec "${process.execPath}" --require "${timeless}" "$@"\n`, { mode: 0o755 });
+  const args = (word: string) => ["--input-type=module", "--eval", script, word, node];
+  const done = await Child.start({ name: "done", command: process.execPath, args: args("go"), env: {} });
+  expect(await done.end).toEqual({ status: 0, signal: null });
+  const killed = await Child.start({ name: "killed", command: process.execPath, args: args("stay"), env: {} });
+  await expect.poll(log, { timeout: 20_000 }).toBe("up\n");
+  // Its output is over when the guardian has ended too, which shares it.
+  await killed.kill();
+  expect(log()).toBe("up\nshut down\n");
+});

@@ -1,0 +1,100 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { stopLeftover } from "../../../../src/service/postgres/host/leftover.ts";
+import type { Processes, ProcessFacts } from "../../../../src/service/postgres/host/processes.ts";
+import { realClock } from "../../../support/real-clock.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "compute-operator-leftover-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+describe("a server that is left over", () => {
+  const data = () => home;
+  const started = 1_700_000_000;
+
+  /** Processes of which one has these facts until it is signalled. */
+  function machine(facts: ProcessFacts | undefined): Processes & { signals: string[] } {
+    const signals: string[] = [];
+    const unused = () => {
+      throw new Error("not used here");
+    };
+    return {
+      signals,
+      run: unused,
+      guard: unused,
+      self: { pid: 1, uid: 1, node: "node" },
+      facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),
+      signal: (_, name) => {
+        signals.push(name);
+      },
+    };
+  }
+
+  async function signalled(facts: ProcessFacts | undefined, directory = data()): Promise<string[]> {
+    writeFileSync(join(home, "postmaster.pid"), `42\n${directory}\n${started}\n`);
+    const processes = machine(facts);
+    await stopLeftover(home, processes, realClock);
+    expect(readdirSync(home)).toEqual([]);
+    return processes.signals;
+  }
+
+  it("a server that is left over is asked to stop where id, start and directory match", async () => {
+    expect(await signalled({ startedAt: started + 1, place: home })).toEqual(["INT"]);
+    expect(await signalled({ startedAt: started - 3, place: `/bin/postgres -D ${home}` })).toEqual(["INT"]);
+  });
+
+  it("a directory whose server has ended in order is left as it is", async () => {
+    const processes = { ...machine(undefined), facts: () => Promise.reject(new Error("not asked")) };
+    await stopLeftover(home, processes, realClock);
+    expect([processes.signals, readdirSync(home)]).toEqual([[], []]);
+  });
+
+  it("a server is left alone where its id was given to another process", async () => {
+    expect(await signalled({ startedAt: started + 3.1, place: home })).toEqual([]);
+    expect(await signalled({ startedAt: started - 3.1, place: home })).toEqual([]);
+    expect(await signalled({ startedAt: started, place: "/elsewhere" })).toEqual([]);
+    expect(await signalled({ startedAt: started, place: home }, "/elsewhere")).toEqual([]);
+    expect(await signalled(undefined)).toEqual([]);
+  });
+
+  /** A server that ends at a signal, or never; answers the signals, when each was sent, and the failure. */
+  async function stopping(endsAt: "INT" | "QUIT" | undefined): Promise<[string[], string | undefined]> {
+    let now = 0;
+    const after = (ms: number, task: () => void) => {
+      now += ms;
+      setImmediate(task);
+      return () => {};
+    };
+    writeFileSync(join(home, "postmaster.pid"), `42\n${home}\n${started}\n`);
+    const signals: string[] = [];
+    const processes: Processes = {
+      ...machine(undefined),
+      facts: () =>
+        Promise.resolve(
+          signals.some((one) => one.startsWith(endsAt ?? "-")) ? undefined : { startedAt: started, place: home },
+        ),
+      signal: (pid, name) => void signals.push(`${name} ${pid} at ${now}`),
+    };
+    const failure = await stopLeftover(home, processes, { now: () => now, after }).then(
+      () => undefined,
+      (error: unknown) => String(error),
+    );
+    return [signals, failure];
+  }
+
+  it("a server that does not stop when it is asked is told to, and one that goes on then is named", async () => {
+    expect(await stopping("INT")).toEqual([["INT 42 at 0"], undefined]);
+    expect(readdirSync(home)).toEqual([]);
+    expect(await stopping("QUIT")).toEqual([["INT 42 at 0", "QUIT 42 at 10000"], undefined]);
+    expect(readdirSync(home)).toEqual([]);
+    expect(await stopping(undefined)).toEqual([
+      ["INT 42 at 0", "QUIT 42 at 10000"],
+      `ServerFailed: a server that was left over in ${home} does not stop: end process 42`,
+    ]);
+    expect(readdirSync(home)).toEqual(["postmaster.pid"]);
+  });
+});

@@ -1,0 +1,116 @@
+import { beforeAll, expect, it } from "vitest";
+import { programPath } from "../../../support/debian.ts";
+import { commandLines } from "../../../support/process-list.ts";
+import { runProgram } from "../../../support/run-program.ts";
+import { primary, project } from "../rig.ts";
+import { usePostgresRig } from "../use-rig.ts";
+
+await programPath({
+  purpose: "The tests of the pooled host need PgBouncer",
+  variable: "PGBOUNCER",
+  path: "/usr/sbin/pgbouncer",
+  package: "pgbouncer",
+});
+const rig = usePostgresRig();
+let pooled: string;
+let direct: string;
+beforeAll(async () => {
+  pooled = await rig.uri({ pooled: true });
+  direct = await rig.uri();
+});
+
+/** The poolers of this rig that run. */
+function poolers(): string[] {
+  return commandLines().filter((line) => line.includes(rig.data) && /^\S*pgbouncer /.test(line));
+}
+
+it("takes more clients on the pooled host than the server has connections", async () => {
+  const clients = await Promise.all(Array.from({ length: 460 }, () => rig.client(pooled)));
+  const answers = await Promise.all(clients.map((client) => client.query("SELECT 1 AS one")));
+  expect(answers.every(({ rows }) => rows[0]?.["one"] === 1)).toBe(true);
+  await Promise.all(clients.map((client) => client.end()));
+  expect(poolers()).toHaveLength(1);
+});
+
+it("lends a server connection for a transaction only", async () => {
+  const [one, other] = [await rig.client(pooled), await rig.client(pooled)];
+  const backend = async (client: typeof one) => (await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.["pid"];
+  expect(await backend(one)).toBe(await backend(other));
+  await one.query("BEGIN");
+  const held = await backend(one);
+  expect(await backend(other)).not.toBe(held);
+  expect(await backend(one)).toBe(held);
+  await one.query("COMMIT");
+  await Promise.all([one.end(), other.end()]);
+});
+
+it("logins to many databases through the pooled host take one of the places that Postgres keeps for superusers", async () => {
+  const names = ["one", "two", "three", "four"];
+  for (const name of names) {
+    await rig.query(direct, `CREATE DATABASE ${name} TEMPLATE template0`);
+    expect(await rig.query(pooled.replace("/stock?", `/${name}?`), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  }
+  const own = "SELECT FROM pg_stat_activity WHERE usename = 'cloud_admin' AND datname NOT IN ('postgres', 'stock')";
+  await expect.poll(async () => (await rig.query(direct, own)).length).toBeLessThanOrEqual(1);
+});
+
+it("keeps prepared statements exactly where its PgBouncer can, and the service says at its start where it cannot", async () => {
+  const version = await runProgram("pgbouncer", ["--version"], { env: { PATH: process.env["PATH"] } });
+  const [, minor = 0] = (/PgBouncer 1\.(\d+)/.exec(version.stdout) ?? []).map(Number);
+  const one = await rig.client(pooled);
+  const other = await rig.client(pooled);
+  const ask = async (value: number) =>
+    (await one.query({ name: "sum", text: "SELECT $1::int + 1 AS sum", values: [value] })).rows[0]?.["sum"];
+  expect(await ask(1)).toBe(2);
+  // The other client holds the server on which the statement was prepared, so the next one is another.
+  await other.query("BEGIN");
+  const next = ask(2).catch((error: unknown) => String(error));
+  expect(await next).toBe(minor >= 21 ? 3 : 'error: prepared statement "sum" does not exist');
+  await other.query("COMMIT");
+  await Promise.all([one.end(), other.end()]);
+  const said = rig.child.lines.filter((line) => line.includes("cannot use prepared statements"));
+  expect(said).toHaveLength(minor >= 21 ? 0 : 1);
+});
+
+it("checks passwords on the pooled host, the newest too, and lets nobody in as the servers' own role", async () => {
+  await expect(rig.query(pooled.replace(/:npg_[^@]*@/, ":wrong@"), "SELECT 1")).rejects.toThrow(
+    /authentication failed/,
+  );
+  await expect(rig.query(pooled.replace("//app:", "//cloud_admin:"), "SELECT 1")).rejects.toThrow(
+    /not permitted to log in/,
+  );
+  await expect(rig.query(pooled.replace("/stock?", "/pgbouncer?"), "SHOW POOLS")).rejects.toThrow(
+    /does not lead to a database "pgbouncer"/,
+  );
+  await rig.change("POST", `/projects/${project}/branches/br-main/roles/app/reset_password`);
+  await expect(rig.query(pooled, "SELECT 1")).rejects.toThrow(/authentication failed/);
+  [pooled, direct] = [await rig.uri({ pooled: true }), await rig.uri()];
+  expect(await rig.query(pooled, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("cannot be led to another table of passwords by a client's search path", async () => {
+  await rig.query(
+    direct,
+    "CREATE SCHEMA trap",
+    "CREATE VIEW trap.pg_shadow AS SELECT 'app'::name AS usename, ''::text AS passwd",
+    "CREATE FUNCTION trap.same(name, text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$",
+    "CREATE OPERATOR trap.= (LEFTARG = name, RIGHTARG = text, FUNCTION = trap.same)",
+    "ALTER DATABASE stock SET search_path = trap, pg_catalog",
+  );
+  await rig.change("POST", `/projects/${project}/endpoints/${primary}/restart`);
+  expect(await rig.query(pooled, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("ends the pooler with its server, and starts it again with the next client", async () => {
+  await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
+  await expect.poll(poolers).toEqual([]);
+  expect(await rig.query(pooled, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  expect(poolers()).toHaveLength(1);
+});
+
+it("leaves no pooler when the service is killed", async () => {
+  await rig.query(pooled, "SELECT 1");
+  await rig.kill();
+  await expect.poll(poolers).toEqual([]);
+  await rig.start();
+});

@@ -1,0 +1,42 @@
+import { expect, it, test } from "vitest";
+import { insideDatabase } from "../../../../src/service/postgres/session/inside-database.ts";
+
+const nothing = () => Promise.resolve([]);
+const failing = () => Promise.reject(new Error("the server has no room"));
+
+/** Acts in a database; answers the statements about that, and how often the session there ended. */
+async function entered(closed: "t" | "f", connects: boolean, act: () => Promise<unknown>) {
+  const statements: string[] = [];
+  let ended = 0;
+  const query = (sql: string) => {
+    statements.push(sql);
+    return Promise.resolve([]);
+  };
+  const end = () => {
+    ended += 1;
+  };
+  const client = { query, [Symbol.dispose]: () => {} };
+  const connect = () => (connects ? Promise.resolve({ query: nothing, [Symbol.dispose]: end }) : failing());
+  const outcome = await insideDatabase({ client, connect }, { name: "stock", closed, limit: "7" }, act).then(
+    () => "done",
+    ({ message }: Error) => message,
+  );
+  return { statements, ended, outcome };
+}
+
+const opened = [
+  'ALTER DATABASE "stock" ALLOW_CONNECTIONS true CONNECTION LIMIT 0',
+  'ALTER DATABASE "stock" ALLOW_CONNECTIONS false CONNECTION LIMIT 7',
+];
+
+test.each([
+  ["acted in", true, nothing, { ended: 1, outcome: "done" }],
+  ["not entered", false, nothing, { ended: 0, outcome: "the server has no room" }],
+  ["entered, and what is to be done there fails", true, failing, { ended: 1, outcome: "the server has no room" }],
+])("a closed database that is %s is closed again, with the limit that it had", async (_what, connects, act, result) => {
+  expect(await entered("t", connects, act)).toEqual({ statements: opened, ...result });
+});
+
+it("a database that is open stays as it is, and the session in it ends", async () => {
+  expect(await entered("f", true, nothing)).toEqual({ statements: [], ended: 1, outcome: "done" });
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, it } from "vitest";
+import { streamOf } from "../node-postgres.ts";
+import { main, primary, project } from "../rig.ts";
+import { usePostgresRig } from "../use-rig.ts";
+
+const rig = usePostgresRig();
+const roles = `/projects/${project}/branches/${main}/roles`;
+let uri: string;
+beforeAll(async () => {
+  uri = await rig.uri();
+});
+
+it("a database that clients have closed lets none in while the service is in it, and is closed as before after that", async () => {
+  const leaver = await rig.newRole("leaver");
+  await rig.query(uri, "CREATE DATABASE shut", "GRANT ALL ON DATABASE shut TO leaver");
+  await rig.query(leaver.replace("/stock?", "/shut?"), "CREATE SCHEMA hers CREATE TABLE one (x int)");
+  const own = await rig.client(uri);
+  const pooled = (await rig.uri({ pooled: true })).replace("/stock?", "/shut?");
+  const [held, other] = [await rig.client(pooled), await rig.client(pooled)];
+  // The service waits in the database for this lock, and ends each session that has it: one per second or less.
+  await held.query("BEGIN");
+  await held.query("SELECT FROM hers.one");
+  const queue = await Promise.all(Array.from({ length: 20 }, () => rig.client(uri.replace("/stock?", "/shut?"))));
+  for (const one of queue) await one.query("BEGIN");
+  for (const one of queue) one.query("LOCK hers.one").catch(() => {});
+  await own.query("ALTER DATABASE shut ALLOW_CONNECTIONS false CONNECTION LIMIT 7");
+  const deleted = rig.change("DELETE", `${roles}/leaver`);
+  const inside = async (condition: string) =>
+    (await own.query(`SELECT FROM pg_stat_activity WHERE datname = 'shut' AND ${condition}`)).rows.length;
+  await expect.poll(() => inside("usename = 'cloud_admin' AND wait_event_type = 'Lock'")).toBe(1);
+  // PgBouncer has let this client in before, and needs another session for it. It tries again after 15 s.
+  other.query("SELECT 1 AS one").catch(() => {});
+  const log = `${rig.data}.postgres/logs/${primary}-pooler.log`;
+  await expect.poll(() => readFileSync(log, "utf8")).toContain('too many connections for database "shut"');
+  expect(await inside("usename = 'app' AND state = 'idle'")).toBe(0);
+  expect(await deleted).toMatchObject([{ status: "finished" }]);
+  const shown = "SELECT datallowconn, datconnlimit FROM pg_database WHERE datname = 'shut'";
+  expect((await own.query(shown)).rows).toEqual([{ datallowconn: false, datconnlimit: 7 }]);
+  await own.end();
+  for (const one of [held, other, ...queue]) streamOf(one).destroy();
+});
