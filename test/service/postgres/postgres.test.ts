@@ -219,7 +219,6 @@ describe("the history of a branch", () => {
     await fakes.change(`POST ${compute}/start`);
     const { data } = fakes.serverOf();
     const kept = () => fakes.names(join("history", data.directory.split("/").at(-1) ?? "", "wal"));
-    const { pending } = fakes.clock;
     for (let times = 1; times <= 2; times += 1) {
       fakes.write(`row ${times}`);
       data.switchLog();
@@ -228,7 +227,7 @@ describe("the history of a branch", () => {
       expect(await kept()).toHaveLength(times - 1);
       fakes.clock.advance(3 * second);
       await expect.poll(kept).toHaveLength(times);
-      await expect.poll(() => fakes.clock.pending).toBe(pending);
+      await expect.poll(() => fakes.clock.waitsOf(5 * second)).toBe(1);
     }
     expect(fakes.core.context.backend.history(main)?.bytes).toBeGreaterThan(0);
     expect(fakes.core.context.backend.history("br-none")).toBeUndefined();
@@ -257,12 +256,10 @@ describe("the history of a branch", () => {
     const wal = join(history, data.directory.split("/").at(-1) ?? "", "wal");
     mkdirSync(join(wal, data.segmentName), { recursive: true });
     data.switchLog();
-    const { pending } = fakes.clock;
     for (let times = 0; times < 2; times += 1) {
       fakes.clock.advance(5 * second);
-      // The keeper works, and so may what keeps logs short.
-      expect(fakes.clock.pending).toBeLessThan(pending);
-      await expect.poll(() => fakes.clock.pending).toBe(pending);
+      expect(fakes.clock.waitsOf(5 * second)).toBe(0);
+      await expect.poll(() => fakes.clock.waitsOf(5 * second)).toBe(1);
     }
     const told = fakes.lines.filter((line) => line.startsWith(`the history of branch ${main} cannot be kept`));
     expect(told).toHaveLength(1);

@@ -25,7 +25,7 @@ const inMemory = "/dev/shm";
 /** A clock that a test advances; short waits pass with real time. */
 export class HastenedClock implements ServiceClock {
   #advanced = 0;
-  readonly #waiting = new Set<{ due: number; task: () => void }>();
+  readonly #waiting = new Set<{ ms: number; due: number; task: () => void }>();
 
   now(): number {
     return realClock.now() + this.#advanced;
@@ -33,7 +33,7 @@ export class HastenedClock implements ServiceClock {
 
   after(ms: number, task: () => void): () => void {
     if (ms <= longestWait) return realClock.after(ms, task);
-    const waiting = { due: this.now() + ms, task };
+    const waiting = { ms, due: this.now() + ms, task };
     this.#waiting.add(waiting);
     return () => this.#waiting.delete(waiting);
   }
@@ -46,6 +46,11 @@ export class HastenedClock implements ServiceClock {
   /** Number of long waits. */
   get pending(): number {
     return this.#waiting.size;
+  }
+
+  /** Number of waits that were set for so long: others come and go beside them. */
+  waitsOf(ms: number): number {
+    return [...this.#waiting].filter((waiting) => waiting.ms === ms).length;
   }
 
   advance(ms: number): void {
