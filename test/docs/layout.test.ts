@@ -48,7 +48,7 @@ describe("the layout in CONTRIBUTING.md", () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(["src", "src/operator", "src/operator/compute", "src/cli", "src/service"])(
+  it.each(["src", "src/operator", "src/operator/compute", "src/cli", "src/service", "src/service/postgres"])(
     "names each folder of %s",
     (of) => {
       expect(folders(of).filter((name) => !paths.includes(`${of}/${name}/`))).toEqual([]);
