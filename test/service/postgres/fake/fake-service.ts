@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ServiceClock } from "../../../../src/service/clock.ts";
 import { cryptoIds } from "../../../../src/service/ids.ts";
 import { Postgres, type PostgresSettings } from "../../../../src/service/postgres/postgres.ts";
 import { Seed } from "../../../../src/service/seed/document.ts";
@@ -15,52 +14,10 @@ import { realClock } from "../../../support/real-clock.ts";
 import { CreatedBranch, main, primary, project, seed } from "../rig.ts";
 import { type Content, FakeData } from "./fake-data.ts";
 import { FakeMachine, type FakeServer } from "./fake-machine.ts";
-
-/** The longest wait that a test waits out, in milliseconds: the checks whether a server is up. */
-const longestWait = 100;
+import { HastenedClock } from "./hastened-clock.ts";
 
 /** A directory in memory, where a system has one: nothing there waits for a disk. */
 const inMemory = "/dev/shm";
-
-/** A clock that a test advances; short waits pass with real time. */
-export class HastenedClock implements ServiceClock {
-  #advanced = 0;
-  readonly #waiting = new Set<{ ms: number; due: number; task: () => void }>();
-
-  now(): number {
-    return realClock.now() + this.#advanced;
-  }
-
-  after(ms: number, task: () => void): () => void {
-    if (ms <= longestWait) return realClock.after(ms, task);
-    const waiting = { ms, due: this.now() + ms, task };
-    this.#waiting.add(waiting);
-    return () => this.#waiting.delete(waiting);
-  }
-
-  /** Resolves when short waits have ended several times. */
-  async looks(): Promise<void> {
-    for (let times = 0; times < 4; times += 1) await new Promise<void>((resolve) => this.after(10, resolve));
-  }
-
-  /** Number of long waits. */
-  get pending(): number {
-    return this.#waiting.size;
-  }
-
-  /** Number of waits that were set for so long: others come and go beside them. */
-  waitsOf(ms: number): number {
-    return [...this.#waiting].filter((waiting) => waiting.ms === ms).length;
-  }
-
-  advance(ms: number): void {
-    this.#advanced += ms;
-    for (const waiting of this.#waiting) {
-      if (waiting.due > this.now() || !this.#waiting.delete(waiting)) continue;
-      waiting.task();
-    }
-  }
-}
 
 /** How often a test looks at a service in which nothing happens. */
 const mostLooks = 2000;

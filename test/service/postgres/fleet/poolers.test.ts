@@ -11,7 +11,7 @@ import { systemProcesses } from "../../../../src/service/postgres/host/system-pr
 import { limitsOf, type ServerConfig } from "../../../../src/service/postgres/server/config.ts";
 import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
 import { realClock } from "../../../support/real-clock.ts";
-import { HastenedClock } from "../fake/fake-service.ts";
+import { HastenedClock } from "../fake/hastened-clock.ts";
 
 const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 

@@ -8,7 +8,7 @@ import { limitsOf, type ServerConfig } from "../../../../src/service/postgres/se
 import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
 import { FakeData } from "../fake/fake-data.ts";
 import { FakeMachine } from "../fake/fake-machine.ts";
-import { HastenedClock } from "../fake/fake-service.ts";
+import { HastenedClock } from "../fake/hastened-clock.ts";
 
 const second = 1000;
 
