@@ -46,7 +46,7 @@ test("a field that the service has in the same unit is named by its rows and in 
     "src/operator/resources/compute-fields.ts",
     "src/service/http/public-operations.ts",
     "src/service/store/compute-attributes.ts",
-    "src/service/store/schema.ts",
+    "src/service/store/first-schema.ts",
   ]);
 });
 
