@@ -49,10 +49,11 @@ export interface TurnsOfLoop {
 }
 
 /**
- * The JSON text of a body that is or has `Rows`: at once where one turn is enough for it. Rejects with `Refusal` where
+ * The JSON text of a body: at once where it has no `Rows`, or one turn is enough for them. Rejects with `Refusal` where
  * the client has left.
  */
 export function textOf(body: unknown, { clock, begun, turn, gone }: TurnsOfLoop): string | Promise<string> {
+  if (!hasRows(body)) return JSON.stringify(body);
   const pieces = piecesOf(body);
   const made: string[] = [];
   const makesAll = (since: number) => {
@@ -73,12 +74,15 @@ export function textOf(body: unknown, { clock, begun, turn, gone }: TurnsOfLoop)
   return makesAll(begun) || !turn ? made.join("") : inTurns(turn);
 }
 
-function* piecesOf(body: unknown): Generator<string> {
+function hasRows(body: unknown): body is object {
+  if (typeof body !== "object" || body === null) return false;
+  return body instanceof Rows || Object.values<unknown>({ ...body }).some((value) => value instanceof Rows);
+}
+
+function* piecesOf(body: object): Generator<string> {
   if (body instanceof Rows) return yield* body.pieces();
-  const fields = Object.entries<unknown>(typeof body === "object" ? { ...body } : {});
-  if (!fields.some(([, value]) => value instanceof Rows)) return yield JSON.stringify(body);
   let before = "{";
-  for (const [name, value] of fields.filter(([, one]) => one !== undefined)) {
+  for (const [name, value] of Object.entries<unknown>({ ...body }).filter(([, one]) => one !== undefined)) {
     yield `${before}${JSON.stringify(name)}:`;
     if (value instanceof Rows) yield* value.pieces();
     else yield JSON.stringify(value);

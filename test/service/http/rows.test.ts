@@ -36,6 +36,17 @@ describe("the text of long lists", () => {
     expect(turns).toHaveLength(1);
   });
 
+  it("a body without a list is written at once, however long its call has taken", () => {
+    const { all } = slow(0);
+    const late = { ...all, begun: all.begun - 1000 };
+    expect([{ id: "a" }, [1], "text", null].map((body) => textOf(body, late))).toEqual([
+      '{"id":"a"}',
+      "[1]",
+      '"text"',
+      "null",
+    ]);
+  });
+
   it("lists and objects stand among other fields as JSON has them", () => {
     const { all } = slow(0);
     const named = (list: readonly string[]) => new Rows(list, (name) => [name], String);

@@ -1,4 +1,4 @@
-import type { ServiceCall } from "../../../src/service/http/message.ts";
+import type { ServiceCall, ServiceReply } from "../../../src/service/http/message.ts";
 import { type ListenOptions, listen } from "../../../src/service/http/server.ts";
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
@@ -17,6 +17,13 @@ export interface Sent {
   path: string;
   status: number;
   body: string;
+}
+
+/** An answer that is waited for: a list that takes more than a turn of the loop, or a schema. */
+async function recordLate(record: Sent, later: Promise<ServiceReply> | undefined): Promise<void> {
+  if (later === undefined) return;
+  const { status, body = "" } = await later;
+  Object.assign(record, { status, body });
 }
 
 /** The shop's service over HTTP in this process, with a record of every answer. */
@@ -49,8 +56,11 @@ export class ListeningShop implements AsyncDisposable {
       refused: (call: ServiceCall, refusal: Refusal) => core.refused(call, refusal),
       exchange(call: ServiceCall) {
         const exchange = core.exchange(call);
-        const { status, body = "" } = exchange.kind === "answer" ? exchange.reply : { status: 200 };
-        sent.push({ method: call.head === true ? "HEAD" : call.method, path: call.path, status, body });
+        const answered = exchange.kind === "answer" ? exchange.reply : undefined;
+        const { status = 200, body = "" } = answered ?? {};
+        const record = { method: call.head === true ? "HEAD" : call.method, path: call.path, status, body };
+        sent.push(record);
+        void recordLate(record, answered?.later);
         return exchange;
       },
     };
