@@ -51,7 +51,7 @@ export function refuseBeyondLimit(context: ServiceContext, project: Project, mor
 
 /** The same of branches without a parent. */
 export function refuseRootBeyondLimit(context: ServiceContext, project: Project, more = 1): void {
-  const { plan, limit, count } = ofPlan(context, project, "rootBranches", "root");
+  const { plan, limit, count } = ofPlan(context, project, "root");
   if (count + more <= limit) return;
   const most = `a project of the ${plan} plan has at most ${limit} root branches`;
   const which = "the default branch and schema-only branches among them";
@@ -60,7 +60,7 @@ export function refuseRootBeyondLimit(context: ServiceContext, project: Project,
 
 /** The same of protected branches. */
 export function refuseProtectedBeyondLimit(context: ServiceContext, project: Project, more = 1): void {
-  const { plan, limit, count } = ofPlan(context, project, "protectedBranches", "protected");
+  const { plan, limit, count } = ofPlan(context, project, "protected");
   if (count + more <= limit) return;
   if (limit === 0) {
     const message = `the ${plan} plan has no protected branches: leave protected out, or choose a paid plan`;
@@ -71,12 +71,11 @@ export function refuseProtectedBeyondLimit(context: ServiceContext, project: Pro
 }
 
 /** The owner's plan with its limit of a kind of branches, and how many of it the project has. */
-function ofPlan(
-  { store, options }: ServiceContext,
-  project: Project,
-  limited: "rootBranches" | "protectedBranches",
-  kind: "root" | "protected",
-) {
-  const plan = planOf(store, project.owner);
-  return { plan, limit: planRules(options.rules, plan)[limited], count: store.branches.count(project.id, kind) };
+function ofPlan(context: ServiceContext, { id, owner }: Project, kind: BranchKind) {
+  const { store } = context;
+  return {
+    plan: planOf(store, owner),
+    limit: mostOfKinds(context, owner)[kind],
+    count: store.branches.count(id, kind),
+  };
 }

@@ -6,8 +6,8 @@ import { DefaultEndpointSettings, initSources, keptOnly, ProjectDetails } from "
 import { ExpiresAt, Time } from "./expiry.ts";
 
 /**
- * The fields that the service uses from the bodies that change projects and branches. Other fields of the
- * public API are accepted (see `checkKnown`), and kept if an answer shows them.
+ * The fields that the service uses from the bodies that change projects and branches. Other fields of the public API
+ * are accepted (see `checkKnown`), and kept if an answer shows them.
  */
 
 const projectFields = {

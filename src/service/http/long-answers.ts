@@ -20,8 +20,7 @@ export interface Answered {
 
 /**
  * Answers each caller's calls one by one, each in turns of the loop of its own: many at once would keep everybody else
- * waiting. The bytes of long answers, such as lists of all that a caller has, count in
- * the budget until they are sent.
+ * waiting. The bytes of long answers, such as lists of all that a caller has, count in the budget until they are sent.
  */
 export class LongAnswers {
   readonly #bytes: Shares;

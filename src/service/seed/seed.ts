@@ -19,7 +19,7 @@ export class BadSeed extends Error {
  * have no operations, as if they had existed for long. To be called in a transaction.
  */
 export function applySeed(context: ServiceContext, seed: Seed, at: number): void {
-  const { accounts, projects } = context.store;
+  const { accounts, projects, removed } = context.store;
   for (const account of seed.accounts) {
     if (!accounts.get(account.id)) {
       const { id, email, plan, name = email } = account;
@@ -39,7 +39,10 @@ export function applySeed(context: ServiceContext, seed: Seed, at: number): void
       accounts.putMember({ organizationId: id, accountId: account, role, joinedAt: at });
     }
   }
-  for (const project of seed.projects) if (!projects.get(project.id)) plantProject(context, project, at);
+  const missing = seed.projects.filter(({ id }) => !projects.get(id));
+  // A deleted project may have had the same ids.
+  if (missing.length > 0) while (removed.clearSome());
+  for (const project of missing) plantProject(context, project, at);
   for (const organization of seed.organizations) plantOrganizationKeys(context, organization, at);
 }
 
@@ -71,9 +74,7 @@ function plantKey(
 }
 
 function plantProject(context: ServiceContext, seed: SeedProject, at: number): void {
-  const { projects, branches, removed } = context.store;
-  // A deleted project may have the same ids.
-  while (removed.clearSome());
+  const { projects, branches } = context.store;
   const owner = placed(`project ${seed.id}, owner`, () => ownerNamed(context.store, seed.owner));
   const { id, name = id, regionID: regionId, pgVersion } = seed;
   projects.insert({
