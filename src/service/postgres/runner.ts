@@ -2,10 +2,12 @@ import { schedule, steps } from "../computes/chain.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { becomeReady, finish } from "../domain/due-events.ts";
+import { undoRestore } from "../domain/undo-restore.ts";
 import { messageOf } from "../error-message.ts";
+import type { CopyWanted } from "../store/branch-data.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
-import type { BranchCopies } from "./branches/branch-copies.ts";
+import { type BranchCopies, CopyFailed } from "./branches/branch-copies.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
 import type { Fleet } from "./fleet/fleet.ts";
@@ -106,14 +108,18 @@ export class OperationRunner {
 
   async #run(operation: StoredOperation): Promise<void> {
     let failure: string | undefined;
+    let unmade: CopyWanted | undefined;
     try {
       await this.#carryOut(operation);
     } catch (error) {
       failure = messageOf(error);
+      if (error instanceof CopyFailed) unmade = error.wanted;
       if (!foreseen(error)) this.#onError(error);
     }
     // The next process repeats what this one has not noted.
     await this.#change((context, at) => {
+      // Later, its copy would replace what clients have written since.
+      if (unmade) undoRestore(context, unmade, at);
       const current = context.store.operations.openEndedOne(operation.seq);
       if (!current) return;
       if (failure === undefined && current.error === undefined) finish(context, current, at);

@@ -26,6 +26,8 @@ export interface CopyWanted {
   point: string | undefined;
   /** True for a copy of the schema alone. */
   schemaOnly: boolean;
+  /** As JSON: what a restore has replaced beside the data, to be put back where it fails. */
+  replaced: string | undefined;
 }
 
 export class BranchDataRows {
@@ -43,6 +45,7 @@ export class BranchDataRows {
       sourceId: text,
       point: optionalText,
       schemaOnly: flag,
+      replaced: optionalText,
     });
   }
 

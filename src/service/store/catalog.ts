@@ -24,6 +24,11 @@ export interface BranchDatabase {
   updatedAt: number;
 }
 
+interface BranchCatalogRows {
+  roles: readonly Role[];
+  databases: readonly (Omit<BranchDatabase, "id"> & Partial<BranchDatabase>)[];
+}
+
 /** The databases that clients of a branch's Postgres have changed with SQL. */
 export interface ChangedWithSql {
   dropped: readonly { name: string }[];
@@ -105,13 +110,24 @@ export class Catalogs {
   copy(from: string, to: string, at: number, sourceOf: (name: string) => string): void {
     const [roles, databases] = [this.roles(from), this.databases(from)];
     const sources = new Map(this.roles(to).map(({ name, passwordSource }) => [name, passwordSource]));
-    this.#roles.delete("WHERE branch_id = ?", to);
-    this.#databases.delete("WHERE branch_id = ?", to);
-    for (const role of roles) {
-      const passwordSource = sources.get(role.name) ?? sourceOf(role.name);
-      this.putRole({ ...role, branchId: to, passwordSource, createdAt: at, updatedAt: at });
-    }
-    for (const database of databases) this.insertDatabase({ ...database, branchId: to, createdAt: at, updatedAt: at });
+    const own = { branchId: to, createdAt: at, updatedAt: at };
+    const copied = roles.map((role) => ({
+      ...role,
+      ...own,
+      passwordSource: sources.get(role.name) ?? sourceOf(role.name),
+    }));
+    this.replace(to, {
+      roles: copied,
+      databases: databases.map(({ name, ownerName }) => ({ ...own, name, ownerName })),
+    });
+  }
+
+  /** Gives a branch these roles and databases alone; a database that has an id keeps it. */
+  replace(branchId: string, { roles, databases }: BranchCatalogRows): void {
+    this.#roles.delete("WHERE branch_id = ?", branchId);
+    this.#databases.delete("WHERE branch_id = ?", branchId);
+    for (const role of roles) this.putRole(role);
+    for (const database of databases) this.#databases.insert(database);
   }
 
   /** Gives a branch the roles and databases of a point. `sourceOf` makes the passwords of roles that it has no more. */

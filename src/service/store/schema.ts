@@ -116,6 +116,9 @@ export const steps: readonly string[] = [
   DROP TABLE endpoint_days;
   ALTER TABLE kept_days RENAME TO endpoint_days;
   `,
+  `
+  ALTER TABLE branch_sources ADD COLUMN replaced TEXT;
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

@@ -13,9 +13,20 @@ export interface CopyPorts {
   change: (act: () => void) => void;
 }
 
+/** Data could not be made: that of a wanted copy, or of a new cluster. */
+export class CopyFailed extends ServerFailed {
+  override name = "CopyFailed";
+  readonly wanted: CopyWanted | undefined;
+
+  constructor(cause: unknown, wanted: CopyWanted | undefined) {
+    super(messageOf(cause), { cause });
+    this.wanted = wanted;
+  }
+}
+
 /**
- * Gives branches their data. A wanted copy stays recorded until it is made: a failed one is tried again by the next
- * caller, and never becomes an empty database.
+ * Gives branches their data. A wanted copy stays recorded until it is made, or taken back where its operation fails and
+ * the branch has data: a branch that has none is tried again by the next caller, and never becomes an empty database.
  *
  * A copy waits for earlier ones that concern the same data, and for no other:
  *
@@ -38,7 +49,7 @@ export class BranchCopies {
     this.#closed = true;
   }
 
-  /** Resolves when the branch has the data that it should have, at once where it has. Rejects with `ServerFailed`. */
+  /** Resolves when the branch has the data that it should have, at once where it has. Rejects with `CopyFailed`. */
   ensure(branchId: string): Promise<void> {
     if (!this.#lacks(branchId)) return Promise.resolve();
     const known = this.#underWay.get(branchId);
@@ -56,10 +67,11 @@ export class BranchCopies {
 
   /** Repeats where another copy is wanted meanwhile. */
   async #make(branchId: string): Promise<void> {
-    try {
-      while (this.#lacks(branchId)) await this.#makeWanted(branchId, this.#ports.store.branchData.sourceOf(branchId));
-    } catch (error) {
-      throw error instanceof ServerFailed ? error : new ServerFailed(messageOf(error), { cause: error });
+    while (this.#lacks(branchId)) {
+      const wanted = this.#ports.store.branchData.sourceOf(branchId);
+      await this.#makeWanted(branchId, wanted).catch((error: unknown) => {
+        throw new CopyFailed(error, wanted);
+      });
     }
   }
 

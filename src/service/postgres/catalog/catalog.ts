@@ -1,6 +1,7 @@
 import type { ComparedSchemas, WantedCopy } from "../../domain/catalog.ts";
 import type { HistoryPoint } from "../../domain/history-point.ts";
 import { ModelCatalog } from "../../domain/model-catalog.ts";
+import { replacedOf } from "../../domain/undo-restore.ts";
 import type { Ids } from "../../ids.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -36,16 +37,16 @@ export class PostgresCatalog extends ModelCatalog {
   }
 
   override replace(from: string, to: string, at: number, point?: HistoryPoint): void {
-    super.replace(from, to, at);
     this.rewind(from, to, point);
+    super.replace(from, to, at);
   }
 
   override rewind(from: string, to: string, point?: HistoryPoint): void {
-    this.#want(from, to, { point });
+    this.#want(from, to, { point }, replacedOf(this.#store, to));
   }
 
-  #want(sourceId: string, branchId: string, { point, schemaOnly = false }: WantedCopy): void {
+  #want(sourceId: string, branchId: string, { point, schemaOnly = false }: WantedCopy, replaced?: string): void {
     const { branchData } = this.#store;
-    branchData.setSource({ branchId, sourceId, point: point && JSON.stringify(point), schemaOnly });
+    branchData.setSource({ branchId, sourceId, point: point && JSON.stringify(point), schemaOnly, replaced });
   }
 }

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import type { ServiceContext } from "../context.ts";
+import type { CopyWanted } from "../store/branch-data.ts";
+import { BranchDetails } from "../store/details.ts";
+import type { Store } from "../store/store.ts";
+
+const made = { branchId: z.string(), name: z.string(), createdAt: z.number(), updatedAt: z.number() };
+
+/** The rows and fields of a branch that a restore replaces beside its data. */
+const Replaced = z.object({
+  parentId: z.string().optional(),
+  beginning: BranchDetails.pick({ parent_lsn: true, parent_timestamp: true, last_reset_at: true }),
+  roles: z.array(z.object({ ...made, login: z.boolean(), passwordSource: z.string() })),
+  databases: z.array(z.object({ ...made, id: z.number(), ownerName: z.string() })),
+});
+
+/** The text of this that `undoRestore` takes; `undefined` of a branch without data, which can only get some. */
+export function replacedOf({ branches, branchData, catalogs }: Store, branchId: string): string | undefined {
+  const branch = branchData.get(branchId) && branches.byId(branchId);
+  if (!branch) return undefined;
+  const [roles, databases] = [catalogs.roles(branchId), catalogs.databases(branchId)];
+  const replaced = { parentId: branch.parentId, beginning: branch.details, roles, databases };
+  return JSON.stringify(Replaced.parse(replaced));
+}
+
+/**
+ * Leaves a branch as it was, whose restore has failed: its data was not touched. A later end, and a branch that keeps
+ * what the branch was, stay.
+ */
+export function undoRestore({ store }: ServiceContext, { branchId, seq, replaced }: CopyWanted, at: number): void {
+  const { branches, branchData, catalogs } = store;
+  const branch = branches.byId(branchId);
+  if (replaced === undefined || !branch || branchData.sourceOf(branchId)?.seq !== seq) return;
+  const { parentId, beginning, ...rows } = Replaced.parse(JSON.parse(replaced));
+  const { parent_lsn: _, parent_timestamp: __, last_reset_at: ___, ...others } = branch.details;
+  branches.update({ ...branch, parentId, details: { ...others, ...beginning } }, at);
+  catalogs.replace(branchId, rows);
+  branchData.clearSource(branchId);
+}

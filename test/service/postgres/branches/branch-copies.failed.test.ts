@@ -1,0 +1,108 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
+import { ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
+import { ServiceOnFakes } from "../fake/fake-service.ts";
+import { project } from "../rig.ts";
+
+const branches = `/projects/${project}/branches`;
+const computes = `/projects/${project}/endpoints`;
+
+let fakes: ServiceOnFakes;
+let other: string;
+let own: string;
+let compute: string;
+/** Two children of a branch, each with a row of its own and a compute that runs. */
+beforeEach(async () => {
+  fakes = await ServiceOnFakes.start(undefined, { keepsStore: true });
+  ({ id: other } = await fakes.branch({}, [{ type: "read_write" }]));
+  const made = await fakes.branch({}, [{ type: "read_write" }]);
+  [own, compute] = [made.id, made.computes[0] ?? ""];
+  fakes.write("theirs", other);
+  fakes.write("ours", own);
+});
+afterEach(() => fakes[Symbol.asyncDispose]());
+
+/** Lets no copy be made until the returned function is called. */
+function withoutRoomForCopies(): () => void {
+  const making = `${fakes.data}.postgres/making`;
+  renameSync(making, `${making}-away`);
+  writeFileSync(making, "");
+  return () => {
+    rmSync(making);
+    renameSync(`${making}-away`, making);
+  };
+}
+
+async function beginsAgain(): Promise<void> {
+  await fakes.stop();
+  await fakes.start();
+  await fakes.change(`POST ${computes}/${compute}/start`);
+}
+
+/** What the API shows of the branch, with passwords. */
+function shown(): unknown {
+  const { currentState, details, parentId } = fakes.store.branches.byId(own) ?? {};
+  const { catalogs } = fakes.store;
+  return { currentState, details, parentId, roles: catalogs.roles(own), databases: catalogs.databases(own) };
+}
+
+describe("a restore whose copy fails", () => {
+  it.each([
+    ["of another branch", () => ({ source_branch_id: other })],
+    ["of its own past", () => ({ source_branch_id: own, source_lsn: "0/FFFFFF0", preserve_under_name: "kept" })],
+  ])(
+    "a restore %s that fails leaves the branch with all it had, and with what is written since, also after the next start",
+    async (what, restore) => {
+      await fakes.change(`POST ${branches}/${own}/roles`, { role: { name: "late" } });
+      await fakes.change(`POST ${branches}/${own}/databases`, { database: { name: "late", owner_name: "late" } });
+      const before = shown();
+      const makeRoom = what === "of another branch" ? withoutRoomForCopies() : () => {};
+      const [failed] = (await fakes.change(`POST ${branches}/${own}/restore`, restore())).slice(-1);
+      expect(failed).toMatchObject({ action: "apply_config", status: "failed" });
+      makeRoom();
+      expect(shown()).toEqual(before);
+      fakes.write("since", own);
+      await beginsAgain();
+      expect(fakes.contentOf(own).rows).toEqual(["ours", "since"]);
+      expect(Object.keys(fakes.contentOf(own).databases)).toContain("late");
+      expect([shown(), fakes.store.branchData.sources(), fakes.errors]).toEqual([before, [], []]);
+    },
+  );
+
+  it("fails the same without a compute that runs, and with its passwords as they were, though its source is protected", async () => {
+    await fakes.change(`POST ${computes}/${compute}/suspend`);
+    await fakes.change(`PATCH ${branches}/${other}`, { branch: { protected: true } });
+    const before = shown();
+    const makeRoom = withoutRoomForCopies();
+    expect(await fakes.outcome(`POST ${branches}/${own}/restore`, { source_branch_id: other })).toEqual([
+      "create_branch failed",
+    ]);
+    makeRoom();
+    await beginsAgain();
+    expect([fakes.contentOf(own).rows, shown()]).toEqual([["ours"], before]);
+  });
+
+  it("another restore of the branch succeeds afterwards", async () => {
+    const makeRoom = withoutRoomForCopies();
+    await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other });
+    makeRoom();
+    await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other });
+    expect([fakes.contentOf(own).rows, fakes.store.branches.byId(own)?.parentId]).toEqual([["theirs"], other]);
+  });
+});
+
+it("a restore that was answered ends at the next start, where the service ends amid its copy", async () => {
+  const making = vi.spyOn(BranchStorage.prototype, "make");
+  onTestFinished(() => making.mockRestore());
+  const end = Promise.withResolvers<never>();
+  making.mockImplementationOnce(() => end.promise);
+  await fakes.send(`POST ${branches}/${own}/restore`, { source_branch_id: other });
+  const restart = fakes.operations().at(-1)?.id;
+  const stopping = fakes.stop();
+  end.reject(new ServerFailed("the server ended"));
+  await stopping;
+  await fakes.start();
+  expect(fakes.operations().filter(({ id }) => id === restart)).toMatchObject([{ status: "finished" }]);
+  expect([fakes.contentOf(own).rows, fakes.errors]).toEqual([["theirs"], []]);
+});
