@@ -65,7 +65,7 @@ export async function sync(path: string): Promise<void> {
 }
 
 /** Renames a file or a directory: when this resolves, the disk knows it by its new name. */
-export async function renameDurably(from: string, to: string, toDisk = sync): Promise<void> {
+export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
-  await toDisk(dirname(to));
+  await sync(dirname(to));
 }

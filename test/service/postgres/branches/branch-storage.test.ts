@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { BranchHistory } from "../../../../src/service/postgres/history/branch-history.ts";
+import { atEach } from "../at-each.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
 
@@ -264,6 +265,18 @@ describe("the disk", () => {
     await fakes.settled();
     expect(fakes.operations().at(-1)?.error).toContain("the disk became full");
     expect([await fakes.names("making"), (await fakes.names("history")).length]).toEqual([[], 1]);
+  });
+
+  it("the disk knows the data of a branch by its name before the store knows of it", async () => {
+    const branches = join(`${fakes.data}.postgres`, "branches");
+    const seen = await atEach("sync", ({ ino }) => ({
+      ino,
+      names: readdirSync(branches).length,
+      recorded: fakes.store.branchData.all().length,
+    }));
+    await fakes.branch({});
+    const { ino } = statSync(branches);
+    expect(seen.filter((file) => file.ino === ino)).toEqual([{ ino, names: 2, recorded: 1 }]);
   });
 
   it("a new branch becomes a copy of a template that was made once for the version", async () => {

@@ -150,6 +150,8 @@ it.each([
   control.writeUInt32LE(state, 16);
   writeFileSync(join(data, "global", "pg_control"), control);
   for (const name of ["backup_label.old", ...more]) writeFileSync(join(data, name), "");
+  const onDisk = await atEach("sync", ({ ino }) => [ino, existsSync(join(data, "backup_label"))]);
   await beginRecoveryAgain(data);
   expect(readdirSync(data).toSorted()).toEqual([label, "global", ...more]);
+  expect(onDisk).toEqual(label === "backup_label" ? [[statSync(data).ino, true]] : []);
 });

@@ -58,7 +58,7 @@ it("renames so that the disk knows the new name: its directory is synced afterwa
   const [from, to] = [join(home, "from"), join(home, "below", "to")];
   mkdirSync(join(home, "below"));
   writeFileSync(from, "");
-  const synced: unknown[] = [];
-  await renameDurably(from, to, (directory) => Promise.resolve(void synced.push([directory, existsSync(to)])));
-  expect(synced).toEqual([[join(home, "below"), true]]);
+  const onDisk = await atEach("sync", ({ ino }) => [ino, existsSync(to)]);
+  await renameDurably(from, to);
+  expect(onDisk).toEqual([[statSync(join(home, "below")).ino, true]]);
 });

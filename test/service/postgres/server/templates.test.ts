@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -13,6 +22,7 @@ import {
 } from "../../../../src/service/postgres/server/templates.ts";
 import { Unanswered } from "../../../../src/service/unanswered.ts";
 import { realClock } from "../../../support/real-clock.ts";
+import { atEach } from "../at-each.ts";
 import { FakeMachine } from "../fake/fake-machine.ts";
 
 /** A machine that keeps how each program was run. */
@@ -64,6 +74,12 @@ describe("the template of a version", () => {
     expect(run?.settings).toEqual({ user: undefined, cwd: "/", env: { LC_ALL: "C", PATH: "/usr/bin:/bin" } });
     await templates().edition(17);
     expect(made()).toBe(1);
+  });
+
+  it("the disk knows the template by its name before anything is made of it", async () => {
+    const onDisk = await atEach("sync", ({ ino }) => [ino, existsSync(join(home.root, "template-17"))]);
+    await templates().edition(17);
+    expect(onDisk.at(-1)).toEqual([statSync(home.root).ino, true]);
   });
 
   it("a failure of initdb is told in its last words, and the next caller tries again", async () => {
