@@ -44,6 +44,16 @@ describe("a copy of a directory", () => {
     expect(readFileSync(join(to, "link"), "utf8")).toBe("one");
   });
 
+  it("files of a copy are its own, unless links are asked for: what is written to one changes no other", async () => {
+    const [from, own, linked] = [join(home, "from"), join(home, "own"), join(home, "linked")];
+    mkdirSync(from);
+    writeFileSync(join(from, "one"), "one");
+    await copyTree(from, own, { owner: undefined });
+    await copyTree(from, linked, { owner: undefined, hardLinks: true });
+    writeFileSync(join(from, "one"), "other");
+    expect([own, linked].map((directory) => readFileSync(join(directory, "one"), "utf8"))).toEqual(["one", "other"]);
+  });
+
   it("the directories of a copy are synced when they have their files, also where those are links", async () => {
     const [from, to] = [join(home, "from"), join(home, "to")];
     mkdirSync(join(from, "a"), { recursive: true });

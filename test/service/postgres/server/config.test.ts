@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   accessTexts,
   configText,
+  isBelow,
   largerOf,
   limitsOf,
   type ServerConfig,
@@ -118,12 +119,14 @@ log_line_prefix = '%m [%p] '
     );
   });
 
-  it("the larger of two sets of limits has the larger of each", () => {
+  it("the larger of two sets of limits has the larger of each, and neither of them is below the smaller", () => {
     const [one, other] = [
       { maxConnections: 1, maxWorkerProcesses: 5, maxLocks: 3 },
       { maxConnections: 4, maxWorkerProcesses: 2, maxLocks: 6 },
     ];
     const larger = { maxConnections: 4, maxWorkerProcesses: 5, maxLocks: 6 };
     expect([largerOf(one, other), largerOf(other, one), largerOf(one, one)]).toEqual([larger, larger, one]);
+    expect([isBelow(one, other), isBelow(other, one), isBelow(one, larger)]).toEqual([true, true, true]);
+    expect([isBelow(larger, one), isBelow(larger, other), isBelow(one, one)]).toEqual([false, false, false]);
   });
 });
