@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { ServiceClock } from "../../clock.ts";
 import type { HistoryState } from "../../computes/backend.ts";
 import { positionOf } from "../../domain/history-point.ts";
 import { messageOf } from "../../error-message.ts";
@@ -46,7 +47,7 @@ export interface StoragePorts {
   serve: Serve;
   /** Lets `act` connect to data, whether its server runs or not. */
   reading<Result>(data: string, edition: Edition, act: Act<Result>): Promise<Result>;
-  now: () => number;
+  clock: Pick<ServiceClock, "now" | "after">;
 }
 
 /** Data that is made in one directory, to be put into another. */
@@ -121,9 +122,7 @@ export class BranchStorage {
     const making = this.#ports.home.making(basename(directory));
     const places = { making, directory, edition };
     try {
-      const from = wanted
-        ? await this.#ports.turns.take(wanted.sourceId, () => this.#takeFrom(wanted, places))
-        : await this.#newCluster(places);
+      const from = wanted ? await this.#takeFrom(wanted, places) : await this.#newCluster(places);
       await renameDurably(making, directory);
       return from;
     } catch (error) {
@@ -181,44 +180,53 @@ export class BranchStorage {
       await this.histories.of(directory).addBase(async (to) => {
         const { first, consistentAt } = await copyRunning(directory, to, client, this.#ports.home.user);
         const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
-        return { at: this.#ports.now(), position, place: placeOf(first), bytes };
+        return { at: this.#ports.clock.now(), position, place: placeOf(first), bytes };
       });
     });
   }
 
   async #newCluster({ making, directory, edition: { template } }: Places): Promise<undefined> {
     await this.#copyStopped(template, making);
-    const base = stoppedBase(template, this.#ports.now(), (to) => linked(template, to, this.#ports.home.user));
+    const base = stoppedBase(template, this.#ports.clock.now(), (to) => linked(template, to, this.#ports.home.user));
     await this.histories.of(directory).addBase(base);
   }
 
-  async #takeFrom({ sourceId, point, schemaOnly }: CopyWanted, { making, directory, edition }: Places): Promise<Taken> {
-    const data = this.of(sourceId);
-    const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
-    const ports = this.#recoveryPorts(data.directory, edition);
-    const recovered = point === undefined ? undefined : await recover(data, before, pointFrom(point), making, ports);
-    const log = recovered ? undefined : await this.copy(data.directory, making, edition);
-    if (schemaOnly) {
-      await makeSchemaOnly(making, (settings) => this.#ports.serve(making, edition, { settings }));
+  /** What is done to the copy alone keeps nobody from its source: it may take minutes. */
+  async #takeFrom(wanted: CopyWanted, places: Places): Promise<Taken> {
+    const { turns, serve, clock } = this.#ports;
+    const { making, directory, edition } = places;
+    const taken = await turns.take(wanted.sourceId, () => this.#copyFrom(wanted, places));
+    if (wanted.schemaOnly) {
+      await makeSchemaOnly(making, (settings) => serve(making, edition, { settings }), clock);
       // The history of the source has its rows.
       const own = async (to: string) => {
         await this.#copyStopped(making, to);
         return sizeOf(to);
       };
-      await history.addBase(stoppedBase(making, this.#ports.now(), own));
-    } else {
+      await this.histories.of(directory).addBase(stoppedBase(making, clock.now(), own));
+    }
+    await forgetSubscriptions(making, () => serve(making, edition));
+    return taken;
+  }
+
+  async #copyFrom({ sourceId, point, schemaOnly }: CopyWanted, { making, directory, edition }: Places): Promise<Taken> {
+    const data = this.of(sourceId);
+    const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
+    const ports = this.#recoveryPorts(data.directory, edition);
+    const recovered = point === undefined ? undefined : await recover(data, before, pointFrom(point), making, ports);
+    const log = recovered ? undefined : await this.copy(data.directory, making, edition);
+    if (!schemaOnly) {
       await before.archive(data.directory);
       const place = recovered?.place ?? (log && placeOf(log.last));
       await history.inherit(before, { at: recovered?.baseAt ?? Number.POSITIVE_INFINITY, place });
       if (log) await history.takeCopied(making);
     }
-    await forgetSubscriptions(making, () => this.#ports.serve(making, edition));
     return { data, present: recovered?.present };
   }
 
   #recoveryPorts(directory: string, edition: Edition): RecoveryPorts {
     return {
-      now: this.#ports.now,
+      now: () => this.#ports.clock.now(),
       owner: this.#ports.home.user,
       refuseFullDisk: (base) => this.#refuseFullDisk(base),
       session: (act) =>

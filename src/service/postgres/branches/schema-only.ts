@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { limited, type ServiceClock } from "../../clock.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { isSegment, placeAt, placeOf } from "../data/segments.ts";
+import { ServerFailed } from "../host/failure.ts";
 import { enabled, notOfExtension, ownSchemas, relations } from "../schema/kind.ts";
 import type { OwnServer } from "../server/own-server.ts";
 import { rollBackPrepared } from "../session/prepared.ts";
@@ -17,17 +19,35 @@ interface Copier {
   password: string;
 }
 
-/** Leaves nothing in the data of a copy but its schema; `serve` runs a server of these settings on it. */
+/**
+ * Longest time for a copy to lose its rows, in milliseconds: as its table is emptied, an index calls a client's function
+ * that it has with constants, and this may never end.
+ */
+const limitMs = 600_000;
+
+/**
+ * Leaves nothing in the data of a copy but its schema; `serve` runs a server of these settings on it. Rejects with
+ * `ServerFailed`.
+ */
 export async function makeSchemaOnly(
   data: string,
   serve: (settings: Readonly<Record<string, string>>) => Promise<OwnServer>,
+  clock: Pick<ServiceClock, "after">,
 ): Promise<void> {
   // Data with prepared transactions remembers the places that they needed until a server runs without them.
   const prepared = (await readdir(join(data, "pg_twophase"))).length > 0;
   // A worker of autovacuum would keep what it may still see.
   const server = await serve({ autovacuum: "off" });
+  let isLate = false;
+  const end = () => {
+    isLate = true;
+    void server.stop();
+  };
   try {
-    await keepSchemaOnly(server);
+    await limited(clock, limitMs, end, keepSchemaOnly(server));
+  } catch (error) {
+    const late = "its rows were not gone after ten minutes: a function in an index may never end";
+    throw isLate ? new ServerFailed(late, { cause: error }) : error;
   } finally {
     await server.stop();
   }

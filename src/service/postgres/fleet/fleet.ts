@@ -1,5 +1,4 @@
 import { rename, rm, statfs } from "node:fs/promises";
-import { join } from "node:path";
 import { limited } from "../../clock.ts";
 import { Turns } from "../../sharing/turns.ts";
 import { Uses } from "../../sharing/uses.ts";
@@ -10,14 +9,15 @@ import { canFollow, makeStandby } from "../data/backup.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
 import { stopLeftover } from "../host/leftover.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "../server/config.ts";
-import type { Act, Serve } from "../server/own-server.ts";
+import type { Act } from "../server/own-server.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "../server/server.ts";
 import type { Edition } from "../server/templates.ts";
 import { forgetPrepared, unreachablePrepared } from "../session/prepared.ts";
 import { unheld } from "../session/unheld.ts";
 import { type FleetPorts, isPrimary, type Running, servedBy } from "./fleet-ports.ts";
 import { Logouts } from "./logouts.ts";
-import { computeConfig, ownConfig } from "./server-configs.ts";
+import { OwnServers } from "./own-servers.ts";
+import { computeConfig } from "./server-configs.ts";
 
 /** Longest time for a server to name its roles and databases, in milliseconds. */
 const refreshLimitMs = 1000;
@@ -27,6 +27,7 @@ export class Fleet {
   readonly storage: BranchStorage;
   readonly #ports: FleetPorts;
   readonly #catalogs: BranchCatalogs;
+  readonly #own: OwnServers;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
   readonly #used = new Uses();
@@ -35,6 +36,7 @@ export class Fleet {
   constructor(ports: FleetPorts) {
     this.#ports = ports;
     const { store, home, templates, newGeneration } = ports;
+    this.#own = new OwnServers(ports, (place, config) => this.#launch(place, config));
     this.storage = new BranchStorage({
       store,
       home,
@@ -47,9 +49,9 @@ export class Fleet {
         const running = this.#serverOn(data);
         return running && unheld(this.#sessionsOf(running), ports.clock)("postgres");
       },
-      serve: (data, edition, more) => this.#serve(data, edition, more),
+      serve: (...of) => this.#own.serve(...of),
       reading: (data, edition, act) => this.#reading(data, edition, act),
-      now: () => ports.clock.now(),
+      clock: ports.clock,
     });
     const restart = async (replica: StoredEndpoint) => {
       await this.#stop(replica.id);
@@ -152,7 +154,7 @@ export class Fleet {
   /** Stops everything, also what is held up in a turn; nothing starts any more. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#running.keys()].map((id) => this.#stop(id)));
+    await Promise.all([this.#own.close(), ...[...this.#running.keys()].map((id) => this.#stop(id))]);
     await this.#turns.idle();
   }
 
@@ -229,7 +231,7 @@ export class Fleet {
 
   /** Runs a server on data that no compute uses, until `act` has ended. */
   async #serving<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
-    const server = await this.#serve(directory, edition);
+    const server = await this.#own.serve(directory, edition);
     try {
       return await act((database) => server.connect(database));
     } finally {
@@ -277,17 +279,6 @@ export class Fleet {
     // The store shows what clients have changed also while the compute is idle.
     if (running?.server.running && isPrimary(running.endpoint)) await this.#refresh(running);
     await running?.server.stop();
-  }
-
-  async #serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
-    const own = ownConfig(this.#ports, data, edition.major);
-    const config = { ...own, ...more, settings: { ...own.settings, ...more.settings } };
-    const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
-    const server = await this.#launch(place, config);
-    return {
-      connect: (database, login) => this.#ports.sessions.open(config, database, login),
-      stop: () => server.stop(),
-    };
   }
 
   async #editionOf(endpoint: StoredEndpoint): Promise<Edition> {

@@ -53,7 +53,7 @@ function storage(freeBytes: number | Promise<number>): BranchStorage {
     connectTo: () => undefined,
     serve: unused,
     reading: unused,
-    now: () => 0,
+    clock: { now: () => 0, after: unused },
   });
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { FakeServer, type Statement } from "../fake/fake-machine.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
@@ -165,4 +165,35 @@ it("the log of a copy stays until its server has ended", async () => {
   });
   await fakes.branch({ init_source: "schema-only" });
   expect(marks).toEqual(Array.from({ length: 50 }, () => 1));
+});
+
+describe("a function of a client's that never ends, in an index of a table that a copy empties", () => {
+  let copying: ReturnType<ServiceOnFakes["send"]>;
+  beforeEach(async () => {
+    const isEmptying = ({ sql }: Statement) => sql.startsWith("TRUNCATE");
+    fakes.machine.answer = (statement) => (isEmptying(statement) ? new Promise(() => {}) : answer(statement));
+    copying = fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
+    await fakes.until(() => fakes.machine.statements.some(isEmptying));
+  });
+
+  it("the copy fails after ten minutes, and leaves nothing", async () => {
+    expect((await copying).status).toBe(201);
+    fakes.clock.advance(600_000);
+    await fakes.settled();
+    expect(fakes.operations().flatMap(({ error }) => error ?? [])).toEqual([
+      "its rows were not gone after ten minutes: a function in an index may never end",
+    ]);
+    expect([await fakes.names("making"), (await fakes.names("branches")).length]).toEqual([[], 1]);
+  });
+
+  it("the compute of the source starts meanwhile", async () => {
+    const before = fakes.serverOf();
+    before.crash();
+    await fakes.until(() => fakes.machine.servers.has(fakes.directoryOf()) && fakes.serverOf() !== before);
+  });
+
+  it("the service that is told to end does", async () => {
+    await fakes.stop();
+    expect([...fakes.machine.servers]).toEqual([]);
+  });
 });

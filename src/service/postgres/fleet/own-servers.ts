@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { ServerFailed } from "../host/failure.ts";
+import type { ServerConfig } from "../server/config.ts";
+import type { Serve } from "../server/own-server.ts";
+import type { PostgresServer, ServerPlace } from "../server/server.ts";
+import type { FleetPorts } from "./fleet-ports.ts";
+import { ownConfig } from "./server-configs.ts";
+
+type Launch = (place: ServerPlace, config: ServerConfig) => Promise<PostgresServer>;
+
+/** The servers that run on some data only for the service. */
+export class OwnServers {
+  readonly #ports: Pick<FleetPorts, "home" | "sessions" | "sockets" | "store" | "temporaryDiskScale">;
+  readonly #launch: Launch;
+  readonly #running = new Set<PostgresServer>();
+  #closed = false;
+
+  constructor(ports: FleetPorts, launch: Launch) {
+    this.#ports = ports;
+    this.#launch = launch;
+  }
+
+  async serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
+    const { home, sessions } = this.#ports;
+    const own = ownConfig(this.#ports, data, edition.major);
+    const config = { ...own, ...more, settings: { ...own.settings, ...more.settings } };
+    const place = { postgres: edition.postgres, data, logFile: join(home.root, "logs", "copies.log") };
+    const server = await this.#launch(place, config);
+    if (this.#closed) {
+      await server.stop();
+      throw new ServerFailed("the service ends");
+    }
+    this.#running.add(server);
+    server.onEnd(() => this.#running.delete(server));
+    return {
+      connect: (database, login) => sessions.open(config, database, login),
+      stop: () => server.stop(),
+    };
+  }
+
+  /** Stops all, whatever is done on them: a client's function may run there, and never end. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#running].map((server) => server.stop()));
+  }
+}
