@@ -191,7 +191,7 @@ export class BranchStorage {
     await this.histories.of(directory).addBase(base);
   }
 
-  /** What is done to the copy alone keeps nobody from its source: it may take minutes. */
+  /** Steps on the copy alone may take minutes, and keep nobody from its source. */
   async #takeFrom(wanted: CopyWanted, places: Places): Promise<Taken> {
     const { turns, serve, clock } = this.#ports;
     const { making, directory, edition } = places;

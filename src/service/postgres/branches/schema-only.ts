@@ -20,14 +20,14 @@ interface Copier {
 }
 
 /**
- * Longest time for a copy to lose its rows, in milliseconds: as its table is emptied, an index calls a client's function
+ * Longest time for a copy to lose its rows, in milliseconds: as a table is emptied, its index calls a client's function
  * that it has with constants, and this may never end.
  */
 const limitMs = 600_000;
 
 /**
- * Leaves nothing in the data of a copy but its schema; `serve` runs a server of these settings on it. Rejects with
- * `ServerFailed`.
+ * Leaves nothing in the data of a copy but its schema; `serve` runs a server of these settings on it. Rejects where
+ * that takes too long.
  */
 export async function makeSchemaOnly(
   data: string,

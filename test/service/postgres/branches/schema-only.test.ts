@@ -189,7 +189,8 @@ describe("a function of a client's that never ends, in an index of a table that 
   it("the compute of the source starts meanwhile", async () => {
     const before = fakes.serverOf();
     before.crash();
-    await fakes.until(() => fakes.machine.servers.has(fakes.directoryOf()) && fakes.serverOf() !== before);
+    await fakes.until(() => fakes.machine.servers.has(fakes.directoryOf()));
+    expect(fakes.serverOf()).not.toBe(before);
   });
 
   it("the service that is told to end does", async () => {
