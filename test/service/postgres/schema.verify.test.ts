@@ -192,7 +192,9 @@ const superusers = `CREATE PUBLICATION everything FOR ALL TABLES;
   CREATE FUNCTION shop.watch() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
   CREATE EVENT TRIGGER watched ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'DROP TABLE') EXECUTE FUNCTION shop.watch();
   CREATE EVENT TRIGGER off ON sql_drop EXECUTE FUNCTION shop.watch();
-  ALTER EVENT TRIGGER off DISABLE`;
+  ALTER EVENT TRIGGER off DISABLE;
+  CREATE COLLATION borrowed (provider = libc, locale = 'C');
+  ALTER EXTENSION plpgsql ADD COLLATION borrowed`;
 
 /** Runs statements in the database `stock` of the only server that runs, as the service's own role on its socket. */
 async function asSuperuser(one: PostgresRig, statements: string): Promise<void> {

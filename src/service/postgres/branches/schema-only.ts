@@ -163,7 +163,7 @@ const emptied = `SELECT format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.
 function triggers(change: string): string {
   return `SELECT format('ALTER TABLE ONLY %I.%I %s TRIGGER %I', nspname, relname, ${change}, tgname)
     FROM ${clientRelations} JOIN pg_trigger ON tgrelid = relation.oid
-    WHERE tgtype & 32 <> 0 AND NOT tgisinternal AND tgenabled <> 'D'`;
+    WHERE tgtype & 32 <> 0 AND NOT tgisinternal`;
 }
 
 /** Objects made of rows: materialised views, and the positions of sequences. */

@@ -183,7 +183,6 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
   const databases = await client.query(databasesOf(name));
   if (databases.some(([, owner]) => owner === name)) return;
   for (const [database, owner, closed, limit] of databases) {
-    if (limit === leftOfDrop) continue;
     await insideDatabase({ client, connect }, { name: database ?? "", closed, limit }, async (inside) => {
       // The role alone could roll them back, and their locks would keep it from being dropped.
       await rollBackPrepared(inside, `owner =${literal(name)}`);
@@ -193,9 +192,6 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
   }
   await client.query(`DROP ROLE ${role}`);
 }
-
-/** The limit of what is left of a database that was dropped. */
-const leftOfDrop = "-2";
 
 /**
  * The databases that a role owns, or has anything in, also those that clients have closed to connections; and ours, for

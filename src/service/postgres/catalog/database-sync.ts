@@ -104,7 +104,7 @@ async function dropDatabase(connected: Connected, name: string): Promise<void> {
     const [row] = await client.query(`SELECT datistemplate, NOT datallowconn, datconnlimit,
       datname IN (SELECT database FROM pg_prepared_xacts) OR oid IN (SELECT subdbid FROM pg_subscription),
       datname IN (SELECT database FROM pg_replication_slots WHERE active)
-      FROM pg_database WHERE datname =${literal(name)} AND datconnlimit <> -2`);
+      FROM pg_database WHERE datname =${literal(name)}`);
     const [isTemplate, closed, limit, isKept, isRead] = row ?? [];
     if (isTemplate === "t") await client.query(`ALTER DATABASE ${identifier(name)} IS_TEMPLATE false`);
     if (isKept === "t") await insideDatabase(connected, { name, closed, limit }, endWhatKeeps);

@@ -38,11 +38,7 @@ export async function forgetSubscriptions(data: string, serve: () => Promise<Own
     using client = await server.connect("postgres");
     await makeNamesReadable(client);
     const connected = { client, connect: (database: string) => server.connect(database) };
-    await insideDatabases(
-      connected,
-      "datconnlimit <> -2 AND oid IN (SELECT subdbid FROM pg_subscription)",
-      dropSubscriptions,
-    );
+    await insideDatabases(connected, "oid IN (SELECT subdbid FROM pg_subscription)", dropSubscriptions);
   } finally {
     await server.stop();
   }

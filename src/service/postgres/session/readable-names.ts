@@ -24,7 +24,7 @@ export async function readableRows(client: Session, query: string): Promise<read
 const renameUnreadable = `DO $$
   DECLARE one record;
   BEGIN
-    FOR one IN SELECT 'DATABASE' AS kind, oid, datname AS name FROM pg_database WHERE datconnlimit <> -2
+    FOR one IN SELECT 'DATABASE' AS kind, oid, datname AS name FROM pg_database
       UNION ALL SELECT 'ROLE', oid, rolname FROM pg_roles
     LOOP
       BEGIN

@@ -1,0 +1,63 @@
+import { readdirSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { CreatedBranch, main, project } from "../rig.ts";
+import { usePostgresRig } from "../use-rig.ts";
+
+const rig = usePostgresRig();
+const branch = `/projects/${project}/branches/${main}`;
+let uri: string;
+let then: string;
+
+/** As after a drop that a client has broken off while it waited for other sessions. */
+async function leaveHalfDropped(name: string): Promise<void> {
+  const sockets = `${rig.data}.postgres/s`;
+  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
+  const client = await rig.client("", { host: sockets, port: Number(port), user: "cloud_admin", database: "postgres" });
+  await client.query(`UPDATE pg_database SET datconnlimit = -2 WHERE datname = '${name}'`);
+  await client.end();
+}
+
+beforeAll(async () => {
+  uri = await rig.uri();
+  await rig.query(uri, "CREATE DATABASE halved");
+  await shown();
+  await leaveHalfDropped("halved");
+  await rig.query(uri, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('bolt')");
+  await rig.query(uri, "SELECT 1");
+  then = new Date().toISOString();
+  await rig.query(uri, "INSERT INTO item VALUES ('nut')");
+});
+
+async function shown(): Promise<string> {
+  return JSON.stringify((await rig.call("GET", `${branch}/databases`)).body);
+}
+
+/** The databases of such a name, as the server has them. */
+async function databasesOf(name: string, at = uri): Promise<unknown[]> {
+  return (await rig.query(at, `SELECT datname FROM pg_database WHERE datname = '${name}'`)).map(
+    (row) => row["datname"],
+  );
+}
+
+describe("what is left of a database whose drop was broken off", () => {
+  it.each([
+    ["of a time", () => ({ parent_timestamp: then }), 1],
+    ["with the schema alone", () => ({ init_source: "schema-only" }), 0],
+    ["of the present", () => ({}), 2],
+  ])("a branch %s starts though its parent has one", async (_, beginning, rows) => {
+    const wanted = { branch: { parent_id: main, ...beginning() }, endpoints: [{ type: "read_write" }] };
+    const { endpoints } = CreatedBranch.parse((await rig.call("POST", `/projects/${project}/branches`, wanted)).body);
+    await rig.settled();
+    const there = await rig.uri({ endpoint: endpoints[0]?.id ?? "" });
+    expect(await rig.query(there, "SELECT FROM item")).toHaveLength(rows);
+  });
+
+  it("a database that is half dropped is none to the API, and is dropped with the next change", async () => {
+    expect(await databasesOf("halved")).toEqual(["halved"]);
+    await expect(rig.query(uri.replace("/stock?", "/halved?"), "SELECT 1")).rejects.toThrow("invalid database");
+    expect(await shown()).not.toContain("halved");
+    const [made] = await rig.change("POST", `${branch}/roles`, { role: { name: "next" } });
+    expect(made).toMatchObject({ status: "finished" });
+    expect(await databasesOf("halved")).toEqual([]);
+  });
+});
