@@ -1,14 +1,20 @@
 import { madeOnce } from "../made-once.ts";
 import { Slots } from "./slots.ts";
 
-/** Lets callers that need the same thing have it one after another; the holders of calls take turns. */
+/** Lets callers that need the same thing have it one by one, or a few at once; the holders of calls take turns. */
 export class Turns {
+  readonly #most: number;
   readonly #lines = new Map<string, Slots>();
   readonly #given = new Set<Promise<unknown>>();
 
-  /** Runs `act` when no other that was given this key runs, and those before it of this holder have ended. */
+  /** `most`: the callers of a key that act at once. */
+  constructor(most = 1) {
+    this.#most = most;
+  }
+
+  /** Runs `act` when fewer that were given this key run, and those before it of this holder have begun. */
   take<Result>(key: string, act: () => Promise<Result>, holder?: string): Promise<Result> {
-    const line = madeOnce(this.#lines, key, () => new Slots(1));
+    const line = madeOnce(this.#lines, key, () => new Slots(this.#most));
     // Not within this call: the caller may hold a transaction.
     const mine = line.take(() => Promise.resolve().then(act), holder);
     this.#given.add(mine);

@@ -1,9 +1,13 @@
 import type { ServiceClock } from "../../clock.ts";
 import { messageOf } from "../../error-message.ts";
+import { Turns } from "../../sharing/turns.ts";
 import type { CopyWanted } from "../../store/branch-data.ts";
 import type { Store } from "../../store/store.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { BranchStorage, MadeData } from "./branch-storage.ts";
+
+/** The most copies of an owner that are made at once: more are no quicker, and keep those of others waiting. */
+const mostOfOwner = 4;
 
 export interface CopyPorts {
   store: Store;
@@ -38,6 +42,7 @@ export class CopyFailed extends ServerFailed {
 export class BranchCopies {
   readonly #ports: CopyPorts;
   readonly #underWay = new Map<string, Promise<void>>();
+  readonly #ofOwner = new Turns(mostOfOwner);
   #closed = false;
 
   constructor(ports: CopyPorts) {
@@ -76,13 +81,25 @@ export class BranchCopies {
   }
 
   async #makeWanted(branchId: string, wanted: CopyWanted | undefined): Promise<void> {
-    const { store, storage } = this.#ports;
     if (wanted) await this.#waitForEarlier(wanted);
+    const ownerId = this.#placeOf(branchId)?.project.owner.id;
+    if (ownerId === undefined) return;
+    await this.#ofOwner.take(ownerId, async () => {
+      // The branch may be gone by its turn.
+      const place = this.#placeOf(branchId);
+      if (!place) return;
+      await this.#ports.storage.make(place.branch, place.project.pgVersion, wanted, (made) =>
+        this.#record(made, wanted),
+      );
+    });
+  }
+
+  #placeOf(branchId: string) {
+    const { branches, projects } = this.#ports.store;
     if (this.#closed) throw new ServerFailed("the service ends");
-    const branch = store.branches.byId(branchId);
-    const project = branch && store.projects.get(branch.projectId);
-    if (!project) return;
-    await storage.make(branch, project.pgVersion, wanted, (made) => this.#record(made, wanted));
+    const branch = branches.byId(branchId);
+    const project = branch && projects.get(branch.projectId);
+    return project && { branch, project };
   }
 
   async #waitForEarlier({ branchId, sourceId, seq }: CopyWanted): Promise<void> {

@@ -56,10 +56,17 @@ let store: Store;
 let disk: Disk;
 let copies: BranchCopies;
 beforeEach(async () => {
-  const ids = ["br-a", "br-b", "br-c", "br-d"];
+  const project = (id: string, owner: string, ids: readonly string[]) => ({
+    id,
+    owner,
+    branches: ids.map((branchId, index) => ({ id: branchId, name: branchId, default: index === 0 })),
+  });
   const service = new TestService().applySeed({
-    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
-    projects: [{ id: "p", owner: "acc-ana", branches: ids.map((id) => ({ id, name: id, default: id === "br-a" })) }],
+    accounts: ["ana", "bob"].map((name) => ({ id: `acc-${name}`, email: `${name}@example.com`, plan: "scale" })),
+    projects: [
+      project("p", "acc-ana", ["br-a", "br-b", "br-c", "br-d"]),
+      project("many", "acc-bob", ["br-1", "br-2", "br-3", "br-4", "br-5", "br-6", "br-7"]),
+    ],
   });
   ({ store } = service.core.context);
   disk = new Disk(store);
@@ -226,4 +233,32 @@ describe("a copy", () => {
     await expect(copies.ensure("br-c")).rejects.toThrow("the service ends");
     expect(disk.made).toEqual([]);
   });
+});
+
+it("four copies of an owner are made at once, however many are wanted, and those of others begin beside them", async () => {
+  for (const id of ["br-1", "br-2", "br-3", "br-4", "br-5", "br-6"]) disk.held.set(id, Promise.withResolvers());
+  const ofBob = [...disk.held.keys()].map((id) => copies.ensure(id));
+  await copies.ensure("br-c");
+  expect(disk.made).toEqual(["br-1", "br-2", "br-3", "br-4", "br-c"]);
+  disk.held.get("br-3")?.resolve();
+  await ofBob[2];
+  await expect.poll(() => disk.made.at(-1)).toBe("br-5");
+  for (const { resolve } of disk.held.values()) resolve();
+  await Promise.all(ofBob);
+  expect(disk.textOf("br-6")).toBe("new br-6");
+});
+
+it("a copy that waits for its turn is not made once its branch is gone, or the service ends", async () => {
+  const ids = ["br-1", "br-2", "br-3", "br-4", "br-5", "br-6", "br-7"];
+  for (const id of ids.filter((one) => one !== "br-5")) disk.held.set(id, Promise.withResolvers());
+  const all = ids.map((id) => copies.ensure(id));
+  store.transaction(() => store.branches.delete("br-5"));
+  disk.held.get("br-1")?.resolve();
+  await all[4];
+  await expect.poll(() => disk.made).toEqual(["br-1", "br-2", "br-3", "br-4", "br-6"]);
+  copies.close();
+  for (const { resolve } of disk.held.values()) resolve();
+  await expect(all[6]).rejects.toThrow("the service ends");
+  await Promise.all(all.slice(0, 6));
+  expect(disk.made).not.toContain("br-7");
 });
