@@ -8,6 +8,7 @@ import { messageOf } from "./error-message.ts";
 import type { RunOptions } from "./flags.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
+import { logText } from "./log-text.ts";
 import { PostgresUnusable, ServerFailed } from "./postgres/host/failure.ts";
 import type { Processes, ProcessUser } from "./postgres/host/processes.ts";
 import { Postgres } from "./postgres/postgres.ts";
@@ -39,7 +40,8 @@ export interface RunPorts {
 }
 
 /** Runs the service until the signal aborts; answers the exit status. */
-export async function runService(options: RunOptions, ports: RunPorts): Promise<number> {
+export async function runService(options: RunOptions, given: RunPorts): Promise<number> {
+  const ports: RunPorts = { ...given, stderr: (text) => given.stderr(logText(text)) };
   let store: Store | undefined;
   let listening: Listening | undefined;
   let postgres: Postgres | undefined;

@@ -325,16 +325,17 @@ it("a service waits with one timer for what is due next, however often something
   await running.stop();
 });
 
-it("a mistake of ours in what is due is logged, and it is tried again a second later", async () => {
+it("a mistake of ours in what is due is logged as text for a terminal, and it is tried again a second later", async () => {
   const data = join(directory.path, "s.sqlite");
   const running = new Running("--port", "0", "--data", data);
   const id = await starting(running);
   const settled = vi.spyOn(Service.prototype, "settle").mockImplementationOnce(() => {
-    throw new Error("broken");
+    throw new Error("broken \u001b[2J\nListening on http://elsewhere");
   });
   onTestFinished(() => settled.mockRestore());
   await running.clock.advance(700);
-  expect(running.err).toEqual([expect.stringContaining("internal error: Error: broken")]);
+  const logged = "internal error: Error: broken  [2J\n  Listening on http://elsewhere\n";
+  expect(running.err).toEqual([expect.stringContaining(logged)]);
   await running.clock.advance(1000);
   expect(await running.stop()).toBe(0);
   const store = Store.open(data);
