@@ -8,6 +8,7 @@ import type { CopyWanted } from "../store/branch-data.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { type BranchCopies, CopyFailed } from "./branches/branch-copies.ts";
+import { Crashes } from "./crashes.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
 import type { Fleet } from "./fleet/fleet.ts";
@@ -15,7 +16,6 @@ import { isFullDisk, PostgresUnusable, ServerFailed } from "./host/failure.ts";
 
 /** Number of times that a server may end on its own within a minute before it is left stopped. */
 const mostCrashes = 3;
-const crashWindowMs = 60_000;
 
 /**
  * Carries the operations of the service out on servers and data. What runs when the process ends runs again when the
@@ -30,7 +30,7 @@ export class OperationRunner {
   /** Work in progress: nobody may take the directories away before its end. */
   readonly #work = new Set<Promise<void>>();
   readonly #preparing = new Set<string>();
-  readonly #crashes = new Map<string, number[]>();
+  readonly #crashes = new Crashes();
   #sweeping = false;
   #sweepAgain = false;
   #stopFollowing = () => {};
@@ -79,12 +79,10 @@ export class OperationRunner {
       const endpoint = context.store.endpoints.byId(endpointId);
       // An operation that is under way sees for itself.
       if (endpoint?.currentState !== "active" || endpoint.pendingState !== undefined) return;
-      const before = this.#crashes.get(endpointId) ?? [];
-      const recent = before.filter((crash) => crash > crashedAt - crashWindowMs && crash !== crashedAt);
-      this.#crashes.set(endpointId, [...recent, crashedAt]);
+      const before = this.#crashes.note(endpointId, crashedAt);
       const [operation] = schedule(context, { endpoint, at, pendingState: "active" }, [steps.start]);
-      if (operation === undefined || recent.length < mostCrashes) return;
-      const often = `the server ended on its own ${recent.length + 1} times within a minute: see its log`;
+      if (operation === undefined || before < mostCrashes) return;
+      const often = `the server ended on its own ${before + 1} times within a minute: see its log`;
       this.#fail(context, operation, often, at);
     });
   }
