@@ -49,8 +49,8 @@ export interface ComputeBackend {
   connect(endpoint: StoredEndpoint, client: Client): void;
   /** Number of connected clients, directly or through the pooler. */
   connections(endpoint: Pick<StoredEndpoint, "id">, pooled: boolean): number;
-  /** The number of direct ones of each compute, all known at once: for the usage of thousands. */
-  directConnections(): (endpointId: string) => number;
+  /** The number of direct ones of each compute that has clients: for the usage of thousands. */
+  directConnections(): ReadonlyMap<string, number>;
   /** True while any client is connected. */
   serves(endpoint: StoredEndpoint): boolean;
   /** Cuts all connections; answers true if there were any. */

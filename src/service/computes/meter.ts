@@ -4,55 +4,71 @@ import { madeOnce } from "../made-once.ts";
 import type { Branch } from "../store/branches.ts";
 import type { MeteredEndpoint, StoredEndpoint } from "../store/endpoints.ts";
 import { endpointDays, endpointQuarters, type PartOfPeriod, type Period, usageHours } from "../store/periods.ts";
-import type { Owner, Project } from "../store/projects.ts";
-
-/** The usage of a project's computes. */
-export interface Usage {
-  /** Active time in seconds, summed over computes. */
-  activeSeconds: number;
-  /** Active time times compute units: CPU seconds. */
-  computeSeconds: number;
-}
+import type { Project } from "../store/projects.ts";
+import type { UsageMs } from "../store/unbooked.ts";
 
 /**
  * Records the usage of an active compute until now, at its present size. To be called before it changes size or state,
  * before a client connects or leaves, and before it is deleted.
  */
 export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: number): void {
-  const more = unbooked(context, endpoint, at, openAt(context, endpoint));
-  if (more.activeMs > 0) {
-    context.store.projects.addUsage(endpoint.projectId, more);
-    context.store.branches.addUsage(endpoint.branchId, more);
-    const { quarters, days } = context.store;
-    addHours(context, endpoint.projectId, [endpoint], at);
-    quarters.add(endpoint.id, ...unbookedQuarters(context, endpoint, at));
-    days.add(endpoint.id, ...partsOf(context, endpoint, at, dayMs, firstKept(endpointDays, dayOf(at))));
-  }
+  record(context, [endpoint], at, openAt(context, endpoint));
+  recordOwn(context, endpoint, at);
   notePeak(context, endpoint, at);
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
 }
 
-/** Records the usage of a branch's active computes until now, for all at once. To be called before they go with it. */
-export function meterBranch(context: ServiceContext, { id, projectId }: Branch, at: number): void {
-  const { projects, branches, endpoints } = context.store;
-  const running = endpoints.meteredOn(projectId, id);
-  const more = unbookedOf(context, running, at, "branchId")(id);
-  if (more.activeMs === 0) return;
-  projects.addUsage(projectId, more);
-  branches.addUsage(id, more);
-  addHours(context, projectId, running, at);
-  // As for each of them, where the hour has had no record.
-  const peak = endpoints.countMetered(projectId);
-  if (running.some(({ meteredAt = at }) => hourOf(meteredAt) < hourOf(at))) {
-    context.store.usageHours.add(projectId, { index: hourOf(at), peak });
+/** The same for running computes of one project whose state stays, for all at once. */
+export function meterRunning(context: ServiceContext, endpoints: readonly StoredEndpoint[], at: number): void {
+  recordAll(context, endpoints, at);
+  for (const endpoint of endpoints) {
+    recordOwn(context, endpoint, at);
+    endpoint.meteredAt = at;
   }
 }
 
-/** Records computes' unrecorded usage in the hours of their project. */
-function addHours(context: ServiceContext, projectId: string, endpoints: readonly MeteredEndpoint[], at: number): void {
-  const first = firstKept(usageHours, hourOf(at));
-  const parts = sumsOf(context, endpoints, at, hourMs, first);
-  context.store.usageHours.add(projectId, ...parts.filter(({ activeMs }) => activeMs > 0));
+/** Records the usage of a branch's active computes until now, for all at once. To be called before they go with it. */
+export function meterBranch(context: ServiceContext, { id, projectId }: Branch, at: number): void {
+  recordAll(context, context.store.endpoints.meteredOn(projectId, id), at);
+}
+
+function recordAll(context: ServiceContext, running: readonly MeteredEndpoint[], at: number): void {
+  const [first] = running;
+  if (!first) return;
+  const { store } = context;
+  record(context, running, at, openIn(context));
+  // As for each of them, where the hour has had no record.
+  const peak = store.endpoints.countMetered(first.projectId);
+  if (running.some(({ meteredAt = at }) => hourOf(meteredAt) < hourOf(at))) {
+    store.usageHours.add(first.projectId, { index: hourOf(at), peak });
+  }
+}
+
+/** Records the unrecorded usage of computes of one project with it, with its hours and with their branches. */
+function record(context: ServiceContext, endpoints: readonly MeteredEndpoint[], at: number, openOf: OpenOf): void {
+  const { projects, branches } = context.store;
+  const whole: UsageMs = { activeMs: 0, computeMs: 0 };
+  const ofBranches = new Map<string, UsageMs>();
+  for (const endpoint of endpoints) {
+    const { activeMs, computeMs } = unbooked(context, endpoint, at, openOf);
+    for (const sum of [whole, madeOnce(ofBranches, endpoint.branchId, () => ({ activeMs: 0, computeMs: 0 }))]) {
+      sum.activeMs += activeMs;
+      sum.computeMs += computeMs;
+    }
+  }
+  const [first] = endpoints;
+  if (!first || whole.activeMs === 0) return;
+  projects.addUsage(first.projectId, whole);
+  for (const [id, sum] of ofBranches) branches.addUsage(id, sum);
+  const hours = sumsOf(context, endpoints, { at, unitMs: hourMs, first: firstKept(usageHours, hourOf(at)) }, openOf);
+  context.store.usageHours.add(first.projectId, ...hours.filter(({ activeMs }) => activeMs > 0));
+}
+
+/** Records a compute's unrecorded usage in its own quarters and days. */
+function recordOwn(context: ServiceContext, endpoint: StoredEndpoint, at: number): void {
+  const { quarters, days } = context.store;
+  quarters.add(endpoint.id, ...unbookedQuarters(context, endpoint, at));
+  days.add(endpoint.id, ...partsOf(context, endpoint, at, dayMs, firstKept(endpointDays, dayOf(at))));
 }
 
 /** The first of the periods that are kept in one, by its index. */
@@ -93,8 +109,17 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourMs);
 }
 
-type UsageMs = Pick<Period, "activeMs" | "computeMs">;
 type Part = UsageMs & Pick<Period, "index">;
+
+/** The periods of `unitMs` from the period `first` on until a time. */
+interface Periods {
+  at: number;
+  unitMs: number;
+  first: number;
+}
+
+/** The number of direct connections of a compute. */
+type OpenOf = (endpointId: string) => number;
 
 /** The part of a compute's usage that is not recorded yet, by periods of `unitMs` from the period `first` on. */
 function partsOf(
@@ -116,16 +141,15 @@ function partsOf(
 function sumsOf(
   context: ServiceContext,
   endpoints: readonly MeteredEndpoint[],
-  at: number,
-  unitMs: number,
-  first: number,
+  periods: Periods,
+  openOf: OpenOf,
 ): Part[] {
+  const { at, unitMs, first } = periods;
   const count = Math.floor(at / unitMs) - first + 1;
   const sums = Array.from({ length: count }, (_, after): Part => ({ index: first + after, activeMs: 0, computeMs: 0 }));
-  const openOf = context.backend.directConnections();
   for (const endpoint of endpoints) {
     const { computeMs: whole } = unbooked(context, endpoint, at, openOf);
-    eachPart(endpoint, whole, { at, unitMs, first }, (index, activeMs, computeMs) => {
+    eachPart(endpoint, whole, periods, (index, activeMs, computeMs) => {
       const sum = sums[index - first];
       if (sum === undefined) return;
       sum.activeMs += activeMs;
@@ -139,7 +163,7 @@ function sumsOf(
 function eachPart(
   { meteredAt: from }: MeteredEndpoint,
   whole: number,
-  { at, unitMs, first }: { at: number; unitMs: number; first: number },
+  { at, unitMs, first }: Periods,
   use: (index: number, activeMs: number, computeMs: number) => void,
 ): void {
   if (from === undefined || at <= from) return;
@@ -171,120 +195,35 @@ export function lastDayOf(context: ServiceContext, endpoint: StoredEndpoint, at:
 /** The usage of a project in each of the last hours, the present one last. */
 export function usageByHour(context: ServiceContext, project: Project, hours: number, at: number): Period[] {
   const running = context.store.endpoints.metered(project.id);
-  const parts = sumsOf(context, running, at, hourMs, hourOf(at) - hours + 1);
+  const parts = sumsOf(context, running, { at, unitMs: hourMs, first: hourOf(at) - hours + 1 }, openIn(context));
   const now = { index: hourOf(at), peak: running.length };
   const found = context.store.usageHours.upTo(project.id, now.index, hours, [...parts, now]);
   return found.map((hour) => ({ ...hour, peak: Math.max(hour.peak, Math.ceil(hour.activeMs / hourMs)) }));
 }
 
-/** The compute time since a day that is not recorded yet, in milliseconds, of each of some running computes. */
-export function unbookedSince(
-  context: ServiceContext,
-  running: readonly MeteredEndpoint[],
-  day: number,
-  at: number,
-): Record<string, number> {
-  const openOf = context.backend.directConnections();
-  return Object.fromEntries(
-    running.map((endpoint) => {
-      let sum = 0;
-      const { computeMs: whole } = unbooked(context, endpoint, at, openOf);
-      eachPart(endpoint, whole, { at, unitMs: dayMs, first: day }, (_, __, computeMs) => {
-        sum += computeMs;
-      });
-      return [endpoint.id, sum];
-    }),
-  );
-}
-
-/** The compute time of some owners' projects since the beginning of some days, in seconds. */
-export function computeSecondsSince(
-  context: ServiceContext,
-  owners: readonly Owner[],
-  days: readonly number[],
-  at: number,
-): number[] {
-  const hours = days.map((day) => day * 24);
-  const running = context.store.endpoints.meteredOf(owners);
-  const parts = sumsOf(context, running, at, hourMs, Math.min(...hours));
-  const booked = context.store.projects.computeMsSince(owners, hours);
-  return hours.map((hour, n) => {
-    const unbookedMs = parts.reduce((sum, { index, computeMs }) => sum + (index >= hour ? computeMs : 0), 0);
-    return Math.floor(((booked[n] ?? 0) + unbookedMs) / 1000);
-  });
-}
-
-/** The usage of all computes of a project, deleted ones included. */
-export function usageOf(context: ServiceContext, project: Project, at: number): Usage {
-  return usage(project, unbookedOf(context, context.store.endpoints.metered(project.id), at, "projectId"));
-}
-
-/** The usage of all computes of a branch. */
-export function usageOfBranch(context: ServiceContext, branch: Branch, at: number): Usage {
-  const running = context.store.endpoints.meteredOn(branch.projectId, branch.id);
-  return usage(branch, unbookedOf(context, running, at, "branchId"));
-}
-
-/** The usage of branches of one project, each asked for on its own: for pages of many. */
-export function usageOfBranches(context: ServiceContext, projectId: string, at: number): (branch: Branch) => Usage {
-  const unbookedIn = unbookedOf(context, context.store.endpoints.metered(projectId), at, "branchId");
-  return (branch) => usage(branch, unbookedIn);
-}
-
-function usage(booked: UsageMs & { id: string }, unbookedIn: (id: string) => UsageMs): Usage {
-  const more = unbookedIn(booked.id);
-  const seconds = (ms: number) => Math.floor(ms / 1000);
-  return {
-    activeSeconds: seconds(booked.activeMs + more.activeMs),
-    computeSeconds: seconds(booked.computeMs + more.computeMs),
-  };
-}
-
-/** The unrecorded usage of some computes together, by the project or branch that they belong to. */
-function unbookedOf(
-  context: ServiceContext,
-  running: readonly MeteredEndpoint[],
-  at: number,
-  place: "projectId" | "branchId",
-): (id: string) => UsageMs {
-  const openOf = running.length > 0 ? context.backend.directConnections() : () => 0;
-  const nothing = (): UsageMs => ({ activeMs: 0, computeMs: 0 });
-  const sums = new Map<string, UsageMs>();
-  for (const endpoint of running) {
-    const sum = madeOnce(sums, endpoint[place], nothing);
-    const { activeMs, computeMs } = unbooked(context, endpoint, at, openOf);
-    sum.activeMs += activeMs;
-    sum.computeMs += computeMs;
-  }
-  return (id) => sums.get(id) ?? nothing();
-}
-
 /** In milliseconds of the service's scaled time. */
-function unbooked(
-  context: ServiceContext,
-  endpoint: MeteredEndpoint,
-  at: number,
-  openOf: (endpointId: string) => number,
-): UsageMs {
+function unbooked(context: ServiceContext, endpoint: MeteredEndpoint, at: number, openOf: OpenOf): UsageMs {
   const { meteredAt } = endpoint;
   const activeMs = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
   return { activeMs, computeMs: Math.round(activeMs * sizeInUse(context.options.rules, endpoint, openOf)) };
 }
 
 /** The direct connections of one compute. */
-function openAt({ backend }: ServiceContext, endpoint: MeteredEndpoint): () => number {
+function openAt({ backend }: ServiceContext, endpoint: MeteredEndpoint): OpenOf {
   return () => backend.connections(endpoint, false);
+}
+
+/** The direct connections of all computes, known at once. */
+function openIn({ backend }: ServiceContext): OpenOf {
+  const counts = backend.directConnections();
+  return (id) => counts.get(id) ?? 0;
 }
 
 /**
  * The size that autoscaling gives a compute, in compute units: the smallest of its range whose connection limit covers
  * the open connections, which are the only load in this model.
  */
-function sizeInUse(
-  rules: ServiceContext["options"]["rules"],
-  endpoint: MeteredEndpoint,
-  openOf: (endpointId: string) => number,
-): number {
+function sizeInUse(rules: ServiceContext["options"]["rules"], endpoint: MeteredEndpoint, openOf: OpenOf): number {
   const { id, minCu, maxCu } = endpoint;
   return minCu === maxCu ? maxCu : sizeWith(rules, endpoint, openOf(id));
 }

@@ -51,9 +51,8 @@ export class ModelBackend implements ComputeBackend {
     return this.#context.store.connections.count(id, pooled);
   }
 
-  directConnections(): (endpointId: string) => number {
-    const counts = this.#context.store.connections.directCounts();
-    return (endpointId) => counts.get(endpointId) ?? 0;
+  directConnections(): ReadonlyMap<string, number> {
+    return this.#context.store.connections.directCounts();
   }
 
   serves({ id }: StoredEndpoint): boolean {

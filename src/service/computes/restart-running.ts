@@ -3,6 +3,7 @@ import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { interrupt, steps } from "./chain.ts";
+import { meterRunning } from "./meter.ts";
 
 /** The most computes that one call restarts: all of them are one turn of the loop. */
 const mostRestarts = 100;
@@ -18,5 +19,6 @@ export function restartRunning(
     const most = `a call restarts at most ${mostRestarts} running computes`;
     throw refusals.limitExceeded("restarts", most, { remedy: "suspend others" });
   }
+  meterRunning(context, running, at);
   return running.flatMap((endpoint) => interrupt(context, { endpoint, at, pendingState: "active" }, [steps.restart]));
 }

@@ -1,7 +1,7 @@
 import { memoryGB } from "../../api/compute-units.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import { timestamp } from "../clock.ts";
-import type { Usage } from "../computes/meter.ts";
+import type { Usage } from "../computes/usage.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { type Html, html } from "./html.ts";
 

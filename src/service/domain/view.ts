@@ -1,8 +1,8 @@
 import { planOf } from "../accounts/owner.ts";
 import { timestamp, wholeSeconds } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
-import { usageOf, usageOfBranch } from "../computes/meter.ts";
 import { restrictedActions } from "../computes/protection.ts";
+import { type Usage, usageOf, usageOfBranch } from "../computes/usage.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch, Deletion } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
@@ -15,8 +15,7 @@ function branchSizeLimit(plan: string): number {
 }
 
 /** A project in lists. */
-export function projectListView(context: ServiceContext, project: Project, at: number) {
-  const usage = usageOf(context, project, at);
+export function projectListView(context: ServiceContext, project: Project, usage: Usage) {
   const limit = branchSizeLimit(planOf(context.store, project.owner));
   const shown = {
     id: project.id,
@@ -66,7 +65,7 @@ function fieldsOf(value: unknown): object {
 export function projectView(context: ServiceContext, project: Project, at: number) {
   const usage = usageOf(context, project, at);
   return {
-    ...projectListView(context, project, at),
+    ...projectListView(context, project, usage),
     ...lastActive(context, project),
     data_storage_bytes_hour: 0,
     data_transfer_bytes: 0,

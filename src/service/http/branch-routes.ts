@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { usageOfBranches } from "../computes/meter.ts";
+import { usageOfBranches } from "../computes/usage.ts";
 import { endpointView, withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";

@@ -4,6 +4,7 @@ import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, newOwnerFor, permissionFor, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { refuseWhileBusy } from "../computes/lock.ts";
 import { refuseProtected } from "../computes/protection.ts";
+import { usageOfProjects } from "../computes/usage.ts";
 import { withOperations } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { connectionUri, connectionViews } from "../domain/connection-view.ts";
@@ -197,9 +198,11 @@ function projectPage(
     id: scope.kind === "project" ? scope.projectId : undefined,
     limit: options.strictSpec ? Number.MAX_SAFE_INTEGER : query.limit,
   });
+  const ids = page.map(({ id }) => id);
+  const usageOf = usageOfProjects(context, ids, at);
   return {
     projects: page.map((project) => ({
-      ...projectListView(context, project, at),
+      ...projectListView(context, project, usageOf(project)),
       ...permissionView(context, caller, project),
     })),
     ...(!options.strictSpec && { applications: {}, integrations: {} }),

@@ -70,8 +70,8 @@ export class PostgresBackend implements ComputeBackend {
     return this.#sessions.count(id, pooled);
   }
 
-  directConnections(): (endpointId: string) => number {
-    return (endpointId) => this.#sessions.count(endpointId, false);
+  directConnections(): ReadonlyMap<string, number> {
+    return new Map(this.#sessions.endpoints().map((id) => [id, this.#sessions.count(id, false)]));
   }
 
   serves({ id }: StoredEndpoint): boolean {

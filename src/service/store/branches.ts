@@ -1,6 +1,6 @@
 import type { Database, Value } from "./database.ts";
 import { BranchDetails, notePath } from "./details.ts";
-import { type Owner, ofOwners, ofProject, ownerLists } from "./projects.ts";
+import { idsOfOwners, type Owner, ofProject, ownerLists } from "./projects.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
 import {
   type Fields,
@@ -236,8 +236,9 @@ export class Branches {
 
   /** The branches of some owners' projects that expire until a time, the next one first. */
   expiring(owners: readonly Owner[], until: number, limit: number): Branch[] {
-    const sql = `SELECT b.* FROM projects p CROSS JOIN branches b INDEXED BY branches_ending ON b.project_id = p.id
-      WHERE b.expires_at <= ?3 AND b.${present} AND ${ofOwners("p")} ORDER BY b.expires_at, b.seq LIMIT ?4`;
+    const next = `SELECT b.id FROM ${idsOfOwners} owned CROSS JOIN branches b INDEXED BY branches_ending ON b.project_id = owned.id
+      WHERE b.expires_at <= ?3 AND b.${present} ORDER BY b.expires_at, b.seq LIMIT ?4`;
+    const sql = `SELECT b.* FROM (${next}) wanted CROSS JOIN branches b ON b.id = wanted.id ORDER BY b.expires_at, b.seq`;
     return this.#all.select(sql, ...ownerLists(owners), until, limit);
   }
 

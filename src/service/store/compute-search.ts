@@ -1,8 +1,9 @@
-import type { Database } from "./database.ts";
+import type { Database, Value } from "./database.ts";
 import { notePath } from "./details.ts";
-import { type Owner, ofOwners, ownerLists } from "./projects.ts";
+import { idsOfOwners, type Owner, ownerLists } from "./projects.ts";
 import { number, type Row, text } from "./row.ts";
 import { orderOf, type PageFound, type PageWanted, pageAmong, type RowsWanted } from "./table.ts";
+import { computeMs, type Look, sizesIn, valuesOf } from "./unbooked.ts";
 
 /** The computes to find, `search` in their id or name, or in the name or id of their branch. */
 export interface ComputeFilter extends RowsWanted {
@@ -11,11 +12,8 @@ export interface ComputeFilter extends RowsWanted {
   branchId?: string;
   /** Parts of a signature: a name that begins with `fleet` or contains `key` is found too. */
   signature: { fleet: string; key: string };
-  /**
-   * The first day whose usage counts, and the usage since then that is not recorded, in milliseconds by id: of some
-   * computes, or of all.
-   */
-  usage: { since: number; unbooked: (ids?: readonly string[]) => Readonly<Record<string, number>> };
+  /** The first day whose usage counts, and a look at what is not recorded yet. */
+  used: { since: number; look: Look };
 }
 
 /** A compute that was found, and where it is. */
@@ -36,7 +34,7 @@ export class ComputeSearch {
   }
 
   find(
-    { owners, branchId, search, signature, state, sort, usage }: ComputeFilter,
+    { owners, branchId, search, signature, state, sort, used }: ComputeFilter,
     wanted: PageWanted,
   ): PageFound<FoundCompute> {
     // The name of an operator's compute ends with the uid of its object, without hyphens where it has a fleet.
@@ -55,54 +53,53 @@ export class ComputeSearch {
       `?7 AND json_extract(b.details, ${notePath("uid")}) = ?8`,
     ];
     // Tables are read where the list needs them: it shows few of thousands of rows.
-    const computes =
+    const [computes, where] =
       branchId === undefined
-        ? "projects p CROSS JOIN endpoints e INDEXED BY endpoints_by_project ON e.project_id = p.id AND ?9 IS NULL"
-        : "endpoints e INDEXED BY endpoints_by_branch CROSS JOIN projects p ON p.id = e.project_id AND e.branch_id = ?9";
+        ? [
+            `${idsOfOwners} owned CROSS JOIN endpoints e INDEXED BY endpoints_by_project`,
+            "e.project_id = owned.id AND ?9 IS NULL",
+          ]
+        : ["endpoints e INDEXED BY endpoints_by_branch", `e.branch_id = ?9 AND e.project_id IN ${idsOfOwners}`];
     const branches = search === "" && sort !== "branch" ? "" : "JOIN branches b ON b.id = e.branch_id";
     const isSought = search === "" ? "true OR coalesce(?3, ?4, ?5, ?6, ?7, ?8)" : matches.join(" OR ");
-    const from = `FROM ${computes} ${branches} WHERE ${ofOwners("p")} AND ${orderOf(states, state)} AND (${isSought})`;
+    const from = `FROM ${computes} ${branches} WHERE ${where} AND ${orderOf(states, state)} AND (${isSought})`;
     const isNote = search.includes("/") || uid !== sought;
     const values = [...ownerLists(owners), sought, uid, signature.fleet, signature.key, isNote, search, branchId];
     const order = orderOf(orders, sort);
-    // Kept as a table of its own, which is read once and found by its key.
-    const running = "WITH running AS MATERIALIZED (SELECT key AS id, value AS ms FROM json_each(?13))";
-    const byUse = order === orders.used;
-    // All at once: counted first, each row would be compared twice.
-    const found = byUse
-      ? this.#db.all(
-          `${running} SELECT e.id, ${used} + ${unbooked} AS used_ms ${from} ORDER BY ${order}`,
-          ...values,
-          undefined,
-          undefined,
-          usage.since,
-          JSON.stringify(usage.unbooked()),
-        )
-      : this.#db.all(`SELECT e.id ${from} ORDER BY ${order}`, ...values);
-    const { page, offset } = pageAmong(found.length, wanted);
-    const ids = found.slice(offset, offset + wanted.size).map((one) => text(one, "id"));
-    return { rows: this.#named(ids, usage), total: found.length, page };
+    const key = order.replace(/ DESC$/, "");
+    // All at once: counted first, each row would be compared twice. Numbers are bound as such with a point.
+    const sql = `${sizesIn(places)}, found AS MATERIALIZED (SELECT e.id, e.seq, ${key} AS key ${from})
+      SELECT id, (SELECT count(*) FROM found) AS total FROM found ORDER BY key${order.slice(key.length)}, seq LIMIT ?14
+      OFFSET min(CAST(?15 AS INTEGER), (SELECT max(count(*) - 1, 0) / CAST(?14 AS INTEGER) * CAST(?14 AS INTEGER) FROM found))`;
+    const found = this.#db.all(sql, ...values, ...usedBy(used), wanted.size, (wanted.page - 1) * wanted.size);
+    const ids = found.map((row) => text(row, "id"));
+    const total = found[0] ? number(found[0], "total") : 0;
+    return { rows: this.#named(ids, used), total, page: pageAmong(total, wanted).page };
   }
 
   /** Some computes, in their order. */
-  #named(ids: readonly string[], { since, unbooked: unbookedOf }: ComputeFilter["usage"]): FoundCompute[] {
+  #named(ids: readonly string[], used: ComputeFilter["used"]): FoundCompute[] {
     const rows = this.#db.all(
-      `WITH running AS MATERIALIZED (SELECT key AS id, value AS ms FROM json_each(?13))
-         SELECT e.id, p.name AS project_name, b.name AS branch_name, ${used} + ${unbooked} AS used_ms
+      `${sizesIn(places)} SELECT e.id, p.name AS project_name, b.name AS branch_name, ${usedMs} AS used_ms
          FROM json_each(?1) wanted CROSS JOIN endpoints e ON e.id = wanted.value
          JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id ORDER BY wanted.key`,
       JSON.stringify(ids),
-      ...Array<undefined>(10),
-      since,
-      JSON.stringify(unbookedOf(ids)),
+      ...Array<undefined>(8),
+      ...usedBy(used),
     );
     return rows.map(foundOf);
   }
 }
 
-/** The usage of a compute since a day, as it is recorded, and what is not recorded yet. */
-const used = "coalesce((SELECT sum(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?12), 0)";
-const unbooked = "coalesce((SELECT r.ms FROM running r WHERE r.id = e.id), 0)";
+const places = ["?11", "?12", "?13"] as const;
+
+function usedBy({ since, look }: ComputeFilter["used"]): Value[] {
+  return [since, ...valuesOf(look)];
+}
+
+/** The usage of a compute since a day: as it is recorded, and what is not recorded yet. */
+const usedMs = `coalesce((SELECT sum(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?10), 0)
+  + coalesce(${computeMs(places, "?10 * 86400000")}, 0)`;
 
 const states: Record<string, string> = {
   "": "true",
@@ -112,14 +109,15 @@ const states: Record<string, string> = {
   disabled: "e.disabled = 1",
 };
 
+/** Then by age. */
 const orders = {
   "": "e.seq",
-  primary: "e.type = 'read_write' DESC, e.seq",
+  primary: "e.type = 'read_write' DESC",
   newest: "e.seq DESC",
-  branch: "b.name, e.seq",
-  used: "used_ms DESC, e.seq",
-  size: "e.max_cu DESC, e.seq",
-  active: "e.last_active DESC, e.seq",
+  branch: "b.name",
+  used: `${usedMs} DESC`,
+  size: "e.max_cu DESC",
+  active: "e.last_active DESC",
 };
 
 function foundOf(row: Row): FoundCompute {

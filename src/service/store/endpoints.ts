@@ -3,7 +3,7 @@ import { type EndpointState, type EndpointType, endpointStates } from "../../api
 import { attributeFields, type StoredAttributes } from "./compute-attributes.ts";
 import type { Database } from "./database.ts";
 import type { Found } from "./found.ts";
-import { type Owner, ofOwners, ofProject, ownerLists } from "./projects.ts";
+import { ofProject } from "./projects.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 import { type Fields, oneOf, Table } from "./table.ts";
 
@@ -142,13 +142,6 @@ export class Endpoints {
   /** The computes of a project whose usage is being metered. */
   metered(projectId: string): MeteredEndpoint[] {
     return this.#metered.all(metered, projectId);
-  }
-
-  /** The computes of some owners' projects whose usage is being metered. */
-  meteredOf(owners: readonly Owner[]): MeteredEndpoint[] {
-    const sql = `SELECT e.id, e.project_id, e.branch_id, e.min_cu, e.max_cu, e.metered_at FROM projects p CROSS JOIN endpoints e INDEXED BY endpoints_metered ON e.project_id = p.id
-      WHERE e.metered_at IS NOT NULL AND ${ofOwners("p")}`;
-    return this.#metered.select(sql, ...ownerLists(owners));
   }
 
   /** The metered ones of some computes. */

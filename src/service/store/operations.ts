@@ -1,6 +1,6 @@
 import { type OperationStatus, operationStatuses } from "../../api/operation.ts";
 import type { Database } from "./database.ts";
-import { type Owner, ofOwners, ownerLists } from "./projects.ts";
+import { idsOfOwners, type Owner, ownerLists } from "./projects.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
 import { oneOf, orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
 
@@ -187,9 +187,9 @@ export class Operations {
   failed(owners: readonly Owner[], since: number, limit: number): StoredOperation[] {
     const newest = "ORDER BY updated_at DESC, seq DESC LIMIT ?4";
     const ofProject = `SELECT seq FROM operations INDEXED BY operations_failed_in
-      WHERE project_id = p.id AND status = 'failed' AND updated_at > ?3 ${newest}`;
-    const sql = `SELECT o.* FROM projects p CROSS JOIN operations o ON o.seq IN (${ofProject})
-      WHERE ${ofOwners("p")} ${newest.replaceAll(/(updated_at|seq) /g, "o.$1 ")}`;
+      WHERE project_id = owned.id AND status = 'failed' AND updated_at > ?3 ${newest}`;
+    const sql = `SELECT o.* FROM ${idsOfOwners} owned CROSS JOIN operations o ON o.seq IN (${ofProject})
+      ${newest.replaceAll(/(updated_at|seq) /g, "o.$1 ")}`;
     return this.#table.select(sql, ...ownerLists(owners), since, limit);
   }
 

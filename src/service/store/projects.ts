@@ -84,7 +84,7 @@ export class Projects {
 
   list({ owners, search, afterSeq, id, limit }: ProjectFilter): Project[] {
     return this.#table.all(
-      `WHERE ${ofOwners("projects")} AND ${namedAs} AND seq > ?4 AND (?5 IS NULL OR id = ?5) ORDER BY seq LIMIT ?6`,
+      `WHERE id IN ${idsOfOwners} AND ${namedAs} AND seq > ?4 AND (?5 IS NULL OR id = ?5) ORDER BY seq LIMIT ?6`,
       ...ownerLists(owners),
       search ?? "",
       afterSeq ?? 0,
@@ -93,19 +93,23 @@ export class Projects {
     );
   }
 
+  any(owners: readonly Owner[]): boolean {
+    return this.#db.one(`SELECT 1 FROM ${idsOfOwners} LIMIT 1`, ...ownerLists(owners)) !== undefined;
+  }
+
   /** The projects of a page: those with `search` in name or id, in a state and an order. */
   find(owners: readonly Owner[], wanted: RowsWanted, page: PageWanted): PageFound<Project> {
     const isActive =
       "EXISTS (SELECT 1 FROM endpoints e INDEXED BY endpoints_metered WHERE e.project_id = projects.id AND e.metered_at IS NOT NULL)";
     const states: Record<string, string> = { "": "true", active: isActive, idle: `NOT ${isActive}` };
-    const where = `WHERE ${ofOwners("projects")} AND ${orderOf(states, wanted.state)} AND ${namedAs}`;
+    const where = `WHERE id IN ${idsOfOwners} AND ${orderOf(states, wanted.state)} AND ${namedAs}`;
     const orders = { "": "seq", newest: "seq DESC", name: "name, seq", used: "compute_ms DESC, seq" };
     return this.#table.paged(where, orderOf(orders, wanted.sort), [...ownerLists(owners), wanted.search], page);
   }
 
   /** The length of what is kept with all projects of an owner, as it is stored. */
   lengthOfDetails(owner: Owner): number {
-    return this.#table.length("details", `WHERE ${ofOwners("projects")}`, ...ownerLists([owner]));
+    return this.#table.length("details", `WHERE id IN ${idsOfOwners}`, ...ownerLists([owner]));
   }
 
   count({ kind, id }: Owner): number {
@@ -115,10 +119,10 @@ export class Projects {
   /** The number of branches, or of computes, of all projects of an owner. */
   countWithin(owner: Owner, what: "branches" | "computes"): number {
     const of = {
-      branches: "branches b INDEXED BY branches_listed ON b.project_id = p.id AND b.deleted_at IS NULL",
-      computes: "endpoints e INDEXED BY endpoints_by_project ON e.project_id = p.id",
+      branches: "branches b INDEXED BY branches_listed ON b.project_id = owned.id AND b.deleted_at IS NULL",
+      computes: "endpoints e INDEXED BY endpoints_by_project ON e.project_id = owned.id",
     };
-    const sql = `SELECT count(*) AS count FROM projects p CROSS JOIN ${of[what]} WHERE ${ofOwners("p")}`;
+    const sql = `SELECT count(*) AS count FROM ${idsOfOwners} owned CROSS JOIN ${of[what]}`;
     const row = this.#db.one(sql, ...ownerLists([owner]));
     return row ? number(row, "count") : 0;
   }
@@ -139,15 +143,15 @@ export class Projects {
   /** The compute time of some owners' projects from each of some hours on, counted from the epoch, as in `Period`. */
   computeMsSince(owners: readonly Owner[], hours: readonly number[]): number[] {
     const sums = hours.map((_, n) => `coalesce(sum(u.compute_ms) FILTER (WHERE u.hour >= ?${n + 3}), 0) AS sum${n}`);
-    const sql = `SELECT ${sums.join(", ")} FROM projects p CROSS JOIN usage_hours u ON u.project_id = p.id
-      WHERE u.hour >= min(${hours.map((_, n) => `?${n + 3}`).join(", ")}) AND ${ofOwners("p")}`;
+    const sql = `SELECT ${sums.join(", ")} FROM ${idsOfOwners} owned CROSS JOIN usage_hours u ON u.project_id = owned.id
+      WHERE u.hour >= min(${hours.map((_, n) => `?${n + 3}`).join(", ")})`;
     const row = this.#db.one(sql, ...ownerLists(owners), ...hours) ?? {};
     return hours.map((_, n) => number(row, `sum${n}`));
   }
 
   /** The ids among these of an owner's projects. */
   among(ids: readonly string[], owner: Owner): string[] {
-    const sql = `SELECT p.id FROM json_each(?3) wanted CROSS JOIN projects p ON p.id = wanted.value WHERE ${ofOwners("p")}`;
+    const sql = `SELECT value AS id FROM json_each(?3) WHERE value IN ${idsOfOwners}`;
     return this.#db.all(sql, ...ownerLists([owner]), JSON.stringify(ids)).map((row) => text(row, "id"));
   }
 
@@ -164,14 +168,14 @@ export class Projects {
 /** A condition on a branch or compute that is found by its id alone: its project was not deleted. */
 export const ofProject = "EXISTS (SELECT 1 FROM projects p WHERE p.id = project_id AND p.removed = 0)";
 
-/** A condition on a project: it belongs to one of the owners whose lists are the first two values. */
-export function ofOwners(project: "p" | "projects"): string {
-  const among = (column: string, place: string) => `${project}.${column} IN (SELECT value FROM json_each(${place}))`;
-  return `${project}.removed = 0 AND (${among("owner_account_id", "?1")} OR ${among("owner_organization_id", "?2")})`;
-}
+const idsWhere = (column: string, place: string) =>
+  `SELECT id FROM projects WHERE ${column} IN (SELECT value FROM json_each(${place})) AND removed = 0`;
+
+/** The ids of the projects of the owners whose lists are the first two values: an index has them, rows are long. */
+export const idsOfOwners = `(${idsWhere("owner_account_id", "?1")} UNION ALL ${idsWhere("owner_organization_id", "?2")})`;
 
 /** A condition on a project: its name or id has the third value in it. */
-const namedAs = "(instr(lower(name), lower(?3)) > 0 OR instr(id, lower(?3)) > 0)";
+const namedAs = "(?3 = '' OR instr(lower(name), lower(?3)) > 0 OR instr(id, lower(?3)) > 0)";
 
 /** The ids of the accounts and of the organizations among owners, each as JSON. */
 export function ownerLists(owners: readonly Owner[]): [accounts: string, organizations: string] {

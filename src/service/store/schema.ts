@@ -119,6 +119,24 @@ export const steps: readonly string[] = [
   `
   ALTER TABLE branch_sources ADD COLUMN replaced TEXT;
   `,
+  `
+  -- All that computes are found, sorted and added up by, and projects by their owner: the rows are long.
+  DROP INDEX endpoints_by_project;
+  CREATE INDEX endpoints_by_project ON endpoints (project_id, seq, branch_id, type, name, current_state, pending_state,
+    disabled, last_active, metered_at, min_cu, max_cu, suspend_timeout_seconds);
+  DROP INDEX endpoints_metered;
+  CREATE INDEX endpoints_metered ON endpoints (project_id, branch_id, metered_at, min_cu, max_cu)
+    WHERE metered_at IS NOT NULL;
+  DROP INDEX branches_ending;
+  CREATE INDEX branches_ending ON branches (project_id, expires_at, seq, deleted_at)
+    WHERE expires_at IS NOT NULL AND deleted_at IS NULL;
+  DROP INDEX operations_failed_in;
+  CREATE INDEX operations_failed_in ON operations (project_id, updated_at, seq, status) WHERE status = 'failed';
+  DROP INDEX projects_by_account;
+  CREATE INDEX projects_by_account ON projects (owner_account_id, removed);
+  DROP INDEX projects_by_organization;
+  CREATE INDEX projects_by_organization ON projects (owner_organization_id, removed);
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

@@ -14,6 +14,7 @@ import { endpointDays, endpointQuarters, Periods, usageHours } from "./periods.t
 import { Projects } from "./projects.ts";
 import { Removed } from "./removed.ts";
 import { text } from "./row.ts";
+import { Unbooked } from "./unbooked.ts";
 
 /** All others belong to rows of these, and go with them. */
 const usage = ["endpoint_quarters", "endpoint_days", "removed_endpoints"] as const;
@@ -31,6 +32,7 @@ export class Store {
   readonly usageHours: Periods;
   readonly quarters: Periods;
   readonly days: Periods;
+  readonly unbooked: Unbooked;
   readonly branches: Branches;
   readonly branchPages: BranchPages;
   readonly branchData: BranchDataRows;
@@ -51,6 +53,7 @@ export class Store {
     this.usageHours = new Periods(db, usageHours);
     this.quarters = new Periods(db, endpointQuarters);
     this.days = new Periods(db, endpointDays);
+    this.unbooked = new Unbooked(db);
     this.branches = new Branches(db);
     this.branchPages = new BranchPages(db);
     this.branchData = new BranchDataRows(db);

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { meter, sizeWith, usageByHour, usageOf } from "../../../src/service/computes/meter.ts";
+import { meter, sizeWith, usageByHour } from "../../../src/service/computes/meter.ts";
+import { usageOf } from "../../../src/service/computes/usage.ts";
 import { rules } from "../../../src/service/rules.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { main, preview, project, Shop } from "../support/shop.ts";
+import { expect, it, vi } from "vitest";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
 
 it("a restored branch restarts those of its computes that run, cuts their clients, and wakes none", () => {
   const shop = new Shop();
@@ -28,4 +28,29 @@ it("a restored branch restarts those of its computes that run, cuts their client
   shop.finishOperations();
   expect(shop.get(served).started_at).not.toBe(before.started_at);
   expect([shop.get(served).current_state, shop.get(idle)]).toEqual(["active", rested]);
+});
+
+it("computes that are restarted by one call are added up, and counted, together", () => {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: -1 });
+  const { store } = shop.core.context;
+  const like = store.endpoints.byId(primary);
+  if (!like) throw new Error("the primary is gone");
+  shop.core.change(() => {
+    for (let n = 0; n < 99; n += 1)
+      store.endpoints.insert({ ...like, id: `ep-more-${n}`, branchId: n % 2 ? main : preview, type: "read_only" });
+  });
+  const usage = () => shop.ana(`GET /projects/${project}`).body["project"];
+  shop.time.pass(7_200_000);
+  const before = usage();
+  const counted = vi.spyOn(store.endpoints, "countMetered");
+  const added = [store.projects, store.branches].map((table) => vi.spyOn(table, "addUsage"));
+  const settings = { enable_logical_replication: true };
+  expect(shop.ana(`PATCH /projects/${project}`, { project: { settings } }).body["operations"]).toHaveLength(100);
+  expect([counted, ...added].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 2]);
+  expect(usage()).toMatchObject({ cpu_used_sec: Object(before)["cpu_used_sec"] });
+  const own = ["ep-more-0", primary].map((id) => store.quarters.since(id, 0).length);
+  expect(own).toEqual([9, 9]);
+  shop.finishOperations();
+  expect(store.usageHours.since(project, 0).map(({ peak }) => peak)).toEqual([expect.any(Number), 0, 100]);
 });

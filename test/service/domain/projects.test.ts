@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { BranchesAnswer } from "../../../src/api/branch.ts";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
@@ -27,6 +27,18 @@ it("a listed project has every field of the specification", () => {
     created_at: "2026-01-01T00:00:00.000Z",
     updated_at: "2026-01-01T00:00:00.000Z",
   });
+});
+
+it("the usage of all projects of a list is one question to the store", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.time.pass(60_000);
+  const asked = vi.spyOn(shop.database, "all");
+  const { projects } = z
+    .object({ projects: z.array(z.looseObject({ active_time: z.int() })) })
+    .parse(shop.ana("GET /projects").body);
+  expect(projects.map(({ active_time }) => active_time)).toEqual([62, 0, 0]);
+  expect(asked.mock.calls.filter(([sql]) => sql.includes("endpoints"))).toHaveLength(1);
 });
 
 it("the list of projects holds what the key reaches: own projects and those of one's organizations", () => {

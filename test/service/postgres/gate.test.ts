@@ -1,6 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
-import { lastDayOf, usageOf } from "../../../src/service/computes/meter.ts";
+import { lastDayOf } from "../../../src/service/computes/meter.ts";
+import { usageOf } from "../../../src/service/computes/usage.ts";
 import type { Running } from "../../../src/service/postgres/fleet/fleet-ports.ts";
 import { Sessions } from "../../../src/service/postgres/fleet/sessions.ts";
 import { Gate, type GatePorts } from "../../../src/service/postgres/gate.ts";
@@ -27,7 +28,8 @@ beforeEach(() => {
   server = running;
   // The clients of the gate are those of the computes.
   shop.core.context.backend.connections = ({ id }, pooled) => sessions.count(id, pooled);
-  shop.core.context.backend.directConnections = () => (id) => sessions.count(id, false);
+  shop.core.context.backend.directConnections = () =>
+    new Map(sessions.endpoints().map((id) => [id, sessions.count(id, false)]));
   gate = newGate();
 });
 

@@ -58,7 +58,7 @@ it("what belongs to a deleted project is found no more by anything, before it is
   shop.ana(`PATCH ${path}/branches/${preview}`, { branch: { expires_at: "2030-01-01T00:00:00Z" } });
   fill(shop, 3);
   expect(shop.ana(`DELETE ${path}`).status).toBe(200);
-  const { branches, endpoints, branchData, projects } = shop.core.context.store;
+  const { branches, endpoints, branchData, projects, unbooked } = shop.core.context.store;
   const owner = { kind: "organization", id: "org-shop" } as const;
   const found = () => [
     ...["", "/branches", `/branches/${main}/roles`, "/endpoints", `/endpoints/${primary}`, "/operations"].map(
@@ -73,10 +73,10 @@ it("what belongs to a deleted project is found no more by anything, before it is
     projects.count(owner),
     projects.countWithin(owner, "computes"),
     projects.list({ owners: [owner], limit: 10 }).map(({ id }) => id),
-    endpoints.meteredOf([owner]),
+    unbooked.since([owner], [0], { at: shop.time.now(), timeScale: 1, sizes: {} }),
     projects.find([owner], { search: "", state: "", sort: "" }, { page: 1, size: 10 }).total,
   ];
-  const nothing = [404, 404, 404, 404, 404, 404, 401, 404, undefined, false, undefined, [], 1, 1, ["shop-two"], [], 1];
+  const nothing = [404, 404, 404, 404, 404, 404, 401, 404, undefined, false, undefined, [], 1, 1, ["shop-two"], [0], 1];
   expect(found()).toEqual(nothing);
   // Suspensions, the end of a connection and that of a branch are due by now.
   shop.time.pass(10 * 365 * 86_400_000);

@@ -17,7 +17,7 @@ function statementsOf(act: (shop: Shop) => void): { shop: Shop; statements: stri
 function scansIn({ shop, statements }: ReturnType<typeof statementsOf>): string[] {
   return statements.flatMap((sql) => {
     const steps = shop.database.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
-    const scans = steps.filter((step) => /^SCAN (?!json_each|wanted|running|CONSTANT)/.test(step));
+    const scans = steps.filter((step) => /^SCAN (?!json_each|wanted|owned|running|found|CONSTANT)/.test(step));
     return scans.map((step) => `${step}: ${sql}`);
   });
 }
@@ -30,11 +30,12 @@ it("what is asked in the name of one owner is found by an index, whatever others
   const found = statementsOf(({ core }) => {
     const { store } = core.context;
     const page = { page: 1, size: 10 };
-    const usage = { since: 0, unbooked: () => ({}) };
+    const look = { at: 1, timeScale: 1, sizes: {} };
+    const used = { since: 0, look };
     const signature = { fleet: "f", key: "k" };
     for (const sort of ["", "used", "branch", "size"]) {
       for (const search of ["", "a/b"]) {
-        store.computeSearch.find({ owners, search, state: "", sort, signature, usage }, page);
+        store.computeSearch.find({ owners, search, state: "", sort, signature, used }, page);
         store.projects.find(owners, { search, state: "active", sort }, page);
         store.branches.find(project, { search, state: "active", sort }, page);
         store.operations.find(project, { search, state: "", sort }, page);
@@ -42,7 +43,9 @@ it("what is asked in the name of one owner is found by an index, whatever others
     }
     store.branches.expiring(owners, 1, 10);
     store.operations.failed(owners, 0, 10);
-    store.endpoints.meteredOf(owners);
+    store.unbooked.since(owners, [1, 2], look);
+    store.unbooked.ofProjects([project], look);
+    for (const branch of [undefined, "br-none"]) store.unbooked.ofBranches(project, look, branch);
     store.projects.computeMsSince(owners, [1, 2]);
     store.projects.list({ owners, limit: 10 });
     for (const what of ["branches", "computes"] as const) store.projects.countWithin(owners[0], what);
@@ -61,6 +64,35 @@ it("what is asked in the name of one owner is found by an index, whatever others
   });
   expect(found.statements.length).toBeGreaterThan(30);
   expect(scansIn(found)).toEqual([]);
+});
+
+it("what thousands of rows are found, sorted and added up by is read from an index alone", () => {
+  const owners = [{ kind: "account", id: "acc-ana" }] as const;
+  const { shop, statements } = statementsOf(({ core }) => {
+    const { store } = core.context;
+    const look = { at: 1, timeScale: 1, sizes: {} };
+    const page = { page: 1, size: 10 };
+    for (const sort of ["", "newest", "used", "size", "active"]) {
+      const wanted = { owners, search: "", state: "active", sort, signature: { fleet: "", key: "" } };
+      store.computeSearch.find({ ...wanted, used: { since: 0, look } }, page);
+    }
+    store.unbooked.since(owners, [1, 2], look);
+    store.unbooked.ofProjects([project], look);
+    store.unbooked.ofBranches(project, look);
+    store.endpoints.countMetered(project);
+    store.endpoints.lastActive(project);
+    store.endpoints.shapes([project]);
+    store.branches.expiring(owners, 1, 10);
+    store.operations.failed(owners, 0, 10);
+    store.projects.any(owners);
+    store.projects.among([project], owners[0]);
+    for (const what of ["branches", "computes"] as const) store.projects.countWithin(owners[0], what);
+  });
+  const steps = statements.flatMap((sql) => shop.database.all(`EXPLAIN QUERY PLAN ${sql}`));
+  const rows = steps.map(({ detail }) => String(detail)).filter((step) => / USING INDEX /.test(step));
+  expect(steps.length).toBeGreaterThan(100);
+  // Those of the page that was found are read whole, each by its id.
+  expect(rows.filter((step) => !/ \(id=\?\)| \(seq=\?\)/.test(step))).toEqual([]);
 });
 
 it("a project that goes ends its keys without a look at those of others", () => {

@@ -1,5 +1,5 @@
 import { planOf } from "../../accounts/owner.ts";
-import { usageOfBranch } from "../../computes/meter.ts";
+import { usageOfBranch } from "../../computes/usage.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";

@@ -1,5 +1,6 @@
 import { visibleOwners } from "../../accounts/caller.ts";
-import { unbookedSince, weekOf } from "../../computes/meter.ts";
+import { weekOf } from "../../computes/meter.ts";
+import { lookAt } from "../../computes/usage.ts";
 import { signaturePartsOf } from "../../domain/managed.ts";
 import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
@@ -34,18 +35,11 @@ export function findComputes(
   { branchId, size = perPage }: { branchId?: string; size?: number } = {},
 ): PageFound<FoundCompute> {
   const owners = visibleOwners(context.store, caller);
-  const since = weekOf(at);
   const filter = {
     ...part,
     owners,
     signature: signaturePartsOf(part.search),
-    usage: {
-      since,
-      unbooked: (ids?: readonly string[]) => {
-        const { endpoints } = context.store;
-        return unbookedSince(context, ids ? endpoints.meteredAmong(ids) : endpoints.meteredOf(owners), since, at);
-      },
-    },
+    used: { since: weekOf(at), look: lookAt(context, at) },
   };
   const page = { page: part.page, size };
   if (branchId === undefined) return context.store.computeSearch.find(filter, page);

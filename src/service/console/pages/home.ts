@@ -1,5 +1,6 @@
 import { visibleOwners } from "../../accounts/caller.ts";
-import { computeSecondsSince, dayMs, dayOf, weekOf } from "../../computes/meter.ts";
+import { dayMs, dayOf, weekOf } from "../../computes/meter.ts";
+import { computeSecondsSince } from "../../computes/usage.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import type { Owner } from "../../store/projects.ts";
@@ -20,7 +21,7 @@ const most = 10;
 export function homePage(visit: Visit): Page {
   const { context, caller } = visit;
   const owners = visibleOwners(context.store, caller);
-  const isEmpty = context.store.projects.list({ owners, limit: 1 }).length === 0;
+  const isEmpty = !context.store.projects.any(owners);
   return { title: "Home", main: html`<h1>Home</h1>${isEmpty ? firstSteps(visit) : overview(visit, owners)}` };
 }
 

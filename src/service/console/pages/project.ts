@@ -1,5 +1,5 @@
 import { planOf } from "../../accounts/owner.ts";
-import { type Usage, usageOf, usageOfBranches } from "../../computes/meter.ts";
+import { type Usage, usageOf, usageOfBranches } from "../../computes/usage.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { Project } from "../../store/projects.ts";
 import type { PageFound } from "../../store/table.ts";
