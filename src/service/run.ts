@@ -204,17 +204,43 @@ const longestWait = 2 ** 31 - 1;
 /** Wait after an internal error before the timers are checked again, in milliseconds. */
 const retryMs = 1000;
 
+const never = Number.POSITIVE_INFINITY;
+
 /** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
 function keepTime(service: Service): () => void {
+  const { clock } = service.context;
+  const left = () => (service.nextDue() ?? never) - clock.now();
+  return keep(service, left, () => service.settle(clock.now(), mostAtOnce));
+}
+
+/** Rest between two turns of clearing, in milliseconds: others have half of the loop meanwhile. */
+const restMs = 25;
+
+/** Clears what was deleted, also by an earlier process. */
+function keepClear(service: Service): () => void {
+  const { clock, store } = service.context;
+  let restedAt = 0;
+  const left = () => (store.removed.any() ? Math.min(restMs, restedAt - clock.now()) : never);
+  return keep(service, left, () => {
+    try {
+      service.clear();
+    } finally {
+      restedAt = clock.now() + restMs;
+    }
+  });
+}
+
+/** Acts when no time is left, until the returned function is called; `left`, in milliseconds, is asked at changes. */
+function keep(service: Service, left: () => number, act: () => void): () => void {
   const { clock } = service.context;
   let cancel = () => {};
   const wait = () => {
     cancel();
-    const due = service.nextDue();
-    if (due === undefined) return;
-    cancel = clock.after(Math.min(longestWait, Math.max(0, due - clock.now())), () => {
+    const ms = left();
+    if (ms === never) return;
+    cancel = clock.after(Math.min(longestWait, Math.max(0, ms)), () => {
       try {
-        service.settle(clock.now(), mostAtOnce);
+        act();
         wait();
       } catch (error) {
         service.internalError(error);
@@ -227,34 +253,6 @@ function keepTime(service: Service): () => void {
   return () => {
     stopFollowing();
     cancel();
-  };
-}
-
-/** Rest between two turns of clearing, in milliseconds: others have half of the loop meanwhile. */
-const restMs = 25;
-
-/** Clears what was deleted, also by an earlier process. */
-function keepClear(service: Service): () => void {
-  const { clock, store } = service.context;
-  let cancel: (() => void) | undefined;
-  const begin = (restedMs = restMs) => {
-    if (cancel === undefined && store.removed.any()) cancel = clock.after(restedMs, turn);
-  };
-  const turn = () => {
-    cancel = undefined;
-    try {
-      service.clear();
-      begin();
-    } catch (error) {
-      service.internalError(error);
-      begin(retryMs);
-    }
-  };
-  const stopFollowing = service.onChange(() => begin());
-  begin();
-  return () => {
-    stopFollowing();
-    cancel?.();
   };
 }
 

@@ -325,6 +325,34 @@ it("a service waits with one timer for what is due next, however often something
   await running.stop();
 });
 
+it("what was deleted is cleared in turns while nobody calls, with a rest between two, however often something changes", async () => {
+  const running = new Running("--port", "0");
+  const baseURL = await running.listening();
+  const headers = { authorization: `Bearer ${running.out[0]?.split(": ")[1]}` };
+  const { projects } = ProjectsAnswer.parse(await (await fetch(`${baseURL}/projects`, { headers })).json());
+  let turns = 0;
+  const cleared = vi.spyOn(Service.prototype, "clear").mockImplementation(function (this: Service) {
+    turns += 1;
+    if (turns === 3) this.change(({ store }) => void store.removed.clearSome());
+    if (turns === 4) throw new Error("broken");
+  });
+  onTestFinished(() => cleared.mockRestore());
+  expect((await fetch(`${baseURL}/projects/${projects[0]?.id}`, { method: "DELETE", headers })).status).toBe(200);
+  const after = async (ms: number) => {
+    for (const key_name of ["one", "two"]) {
+      const body = JSON.stringify({ key_name });
+      await fetch(`${baseURL}/api_keys`, { method: "POST", headers, body });
+    }
+    await running.clock.advance(ms);
+    return turns;
+  };
+  expect([await after(0), await after(24), await after(1), await after(24), await after(1)]).toEqual([1, 1, 2, 2, 3]);
+  expect([await after(25), running.err, running.clock.pending]).toEqual([4, [expect.stringContaining("broken")], 1]);
+  cleared.mockRestore();
+  await running.clock.advance(1000);
+  expect([running.clock.pending, await running.stop()]).toEqual([0, 0]);
+});
+
 it("a mistake of ours in what is due is logged as text for a terminal, and it is tried again a second later", async () => {
   const data = join(directory.path, "s.sqlite");
   const running = new Running("--port", "0", "--data", data);
