@@ -10,7 +10,7 @@ import { BranchCreateBody, BranchPatchBody, BranchRestoreBody } from "../domain/
 import { restoreBranch } from "../domain/restore.ts";
 import { annotationView, branchView } from "../domain/view.ts";
 import { required } from "../refusal.ts";
-import type { BranchesWanted } from "../store/branch-pages.ts";
+import type { BranchesWanted, ListedBranch } from "../store/branch-pages.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
@@ -48,14 +48,20 @@ export const branchRoutes: readonly Route[] = [
       const page = found.first(limit);
       const last = found.length > limit ? page.at(-1) : undefined;
       const usageOf = usageOfBranches(context, project.id, at);
+      const annotations = new Map<string, unknown>();
+      const shown = (branch: ListedBranch) => {
+        if (isAnnotated(branch)) annotations.set(branch.id, annotationView(branch));
+        return branchView(context, branch, at, usageOf(branch));
+      };
       return {
         status: 200,
         body: {
-          branches: new Rows(page, (branch) => branchView(context, branch, at, usageOf(branch))),
+          // In this order: each row is read once, and the annotations are those of the branches shown.
+          branches: new Rows(page, shown),
           annotations: new Rows(
-            page,
-            (branch) => (isAnnotated(branch) ? annotationView(branch) : undefined),
-            ({ id }) => id,
+            annotations,
+            ([, annotation]) => annotation,
+            ([id]) => id,
           ),
           pagination: { ...(last && { next: cursorAt(markOf(last, sort_by)) }), sort_by, sort_order },
         },

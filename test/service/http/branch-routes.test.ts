@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { BranchDetails } from "../../../src/service/store/details.ts";
 import { main, preview, primary, project, Shop } from "../support/shop.ts";
@@ -205,6 +205,19 @@ describe("a list of branches", () => {
   it.each([path, `${path}/count`])("a list of branches is searched for no more than 256 characters: %s", (call) => {
     expect(shop.ana(`GET ${call}?search=${"x".repeat(257)}`).status).toBe(400);
   });
+});
+
+it("each branch of a page is read once, for the list and for the annotations", () => {
+  const made = { branch: { name: "noted" }, annotation_value: { commit: "abc" } };
+  const { id } = z
+    .object({ branch: z.looseObject({ id: z.string() }) })
+    .parse(shop.ana(`POST ${path}`, made).body).branch;
+  const read = vi.spyOn(BranchDetails, "parse");
+  onTestFinished(() => read.mockRestore());
+  const { branches, annotations } = shop.ana(`GET ${path}`).body;
+  expect(read).toHaveBeenCalledTimes(4);
+  expect(branches).toHaveLength(4);
+  expect(annotations).toEqual({ [id]: expect.objectContaining({ value: { commit: "abc" } }) });
 });
 
 it("the answer to a deletion shows the usage of the branch until then", () => {
