@@ -66,3 +66,12 @@ it("a schema of many objects is written in many turns of the loop, also where al
   // In one turn, all of 80,000 objects take more than half a second. Each is gone over almost eight times.
   expect(turns).toBeGreaterThan((7.5 * count) / 1000);
 });
+
+it("a name with several lines has one in the comment above its statements: psql would run the others", async () => {
+  const lines = "x\r\nDROP TABLE y; --\n\\! touch z";
+  const sql = await dump([["pg_class/1", "VIEW", lines, lines, lines, "CREATE VIEW v AS SELECT 1;"]], []);
+  expect(sql).toContain(
+    "-- Name: x  DROP TABLE y; -- \\! touch z; Type: VIEW; Schema: x  DROP TABLE y; -- \\! touch z; Owner: x  DROP TABLE y; -- \\! touch z\n--\n",
+  );
+  expect(sql).not.toMatch(/^(DROP|\\)/m);
+});

@@ -141,9 +141,15 @@ function compare(one: string, other: string): number {
 
 function block({ type, schema, name, owner, statements }: SchemaObject): string {
   // A pattern would look through a client's long line again from each place where it begins to match.
+  const title = oneLine(`Name: ${name}; Type: ${type}; Schema: ${schema}; Owner: ${owner}`);
   const last = statements.slice(statements.lastIndexOf("\n") + 1);
   const end = last.includes("OWNER TO ") && last.endsWith(";") ? "\n\n" : "\n\n\n";
-  return `--\n-- Name: ${name}; Type: ${type}; Schema: ${schema}; Owner: ${owner}\n--\n\n${statements}${end}`;
+  return `--\n-- ${title}\n--\n\n${statements}${end}`;
+}
+
+/** Text without its line breaks: psql would run all lines of a name but the first. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]/g, " ");
 }
 
 function header(version: string): string {
