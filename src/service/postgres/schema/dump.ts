@@ -26,8 +26,8 @@ const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rules
 /**
  * Writes the schema of a database as SQL, in the words and the order of `pg_dump --schema-only`, which the packages
  * with Postgres do not have. All in one moment; names are resolved in `pg_catalog` alone, so no object of a client's
- * is called. Left out: operators, casts, text search, foreign servers, subscriptions, rights on columns, default
- * privileges, and what aggregates need to run in parallel.
+ * is called. Left out: operators, casts, conversions, text search, foreign servers, subscriptions, rights on columns,
+ * default privileges, the types of typed tables, and what aggregates need to run in parallel.
  */
 export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<string> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
@@ -177,10 +177,11 @@ const publicSchema = "public schema";
 /** Dependencies between objects: views by their rules, tables by their defaults and row types. */
 const dependencies = `WITH named AS (
     SELECT CASE WHEN w.oid IS NOT NULL AND w.rulename = '_RETURN' THEN 'pg_class/' || w.ev_class
-        WHEN f.oid IS NOT NULL THEN 'pg_class/' || f.adrelid ELSE d.classid::regclass || '/' || d.objid END AS id,
+        WHEN f.oid IS NOT NULL THEN 'pg_class/' || f.adrelid WHEN oc.oid IS NOT NULL THEN 'pg_type/' || oc.reltype ELSE d.classid::regclass || '/' || d.objid END AS id,
       CASE WHEN t.typrelid <> 0 AND c.relkind <> 'c' THEN 'pg_class/' || t.typrelid
         WHEN e.typrelid <> 0 AND ec.relkind <> 'c' THEN 'pg_class/' || e.typrelid
         WHEN e.oid IS NOT NULL THEN 'pg_type/' || e.oid
+        WHEN rc.oid IS NOT NULL THEN 'pg_type/' || rc.reltype
         ELSE d.refclassid::regclass || '/' || d.refobjid END AS needed, d.classid, d.objid, d.deptype
     FROM pg_depend d
     LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
@@ -190,6 +191,8 @@ const dependencies = `WITH named AS (
     LEFT JOIN pg_class c ON c.oid = t.typrelid
     LEFT JOIN pg_type e ON e.typarray = t.oid AND t.oid <> 0
     LEFT JOIN pg_class ec ON ec.oid = e.typrelid
+    LEFT JOIN pg_class oc ON d.classid = 'pg_class'::regclass AND oc.oid = d.objid AND oc.relkind = 'c'
+    LEFT JOIN pg_class rc ON d.refclassid = 'pg_class'::regclass AND rc.oid = d.refobjid AND rc.relkind = 'c'
     WHERE d.deptype IN ('n', 'a', 'i', 'P'))
   SELECT DISTINCT id, needed FROM named WHERE id <> needed
   UNION SELECT 'owned/' || objid, refclassid::regclass || '/' || refobjid FROM pg_depend
@@ -199,13 +202,16 @@ const dependencies = `WITH named AS (
   UNION SELECT 'pg_class/' || conindid, 'pg_constraint/' || oid FROM pg_constraint WHERE contype IN ('p', 'u', 'x')`;
 
 /** The object, the comment's name, and its statement. */
-const commentQuery = `SELECT CASE WHEN classoid = 'pg_constraint'::regclass OR objsubid = 0 OR classoid <> 'pg_class'::regclass
-      THEN classoid::regclass || '/' || objoid ELSE 'pg_class/' || objoid END,
+const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype WHEN contypid <> 0 AND convalidated THEN 'pg_type/' || contypid
+      ELSE classoid::regclass || '/' || objoid END,
     kind || ' ' || CASE WHEN nspname IS NULL THEN identity ELSE replace(identity, quote_ident(nspname) || '.', '') END,
     format('COMMENT ON %s %s IS %L;', kind, identity, description)
-  FROM pg_description, LATERAL pg_identify_object(classoid, objoid, objsubid) o(type, nspname, objname, identity),
-    LATERAL (SELECT CASE WHEN type LIKE '% column' THEN 'COLUMN' WHEN type = 'table constraint' THEN 'CONSTRAINT'
-      ELSE upper(type) END AS kind) k ORDER BY classoid, objoid, objsubid`;
+  FROM pg_description LEFT JOIN pg_class c ON classoid = 'pg_class'::regclass AND c.oid = objoid
+    LEFT JOIN pg_constraint d ON classoid = 'pg_constraint'::regclass AND d.oid = objoid,
+    LATERAL pg_identify_object(classoid, objoid, objsubid) o(type, nspname, objname, shown),
+    LATERAL (SELECT CASE WHEN type LIKE '% column' THEN 'COLUMN' WHEN type LIKE '% constraint' THEN 'CONSTRAINT'
+        WHEN type = 'statistics object' THEN 'STATISTICS' ELSE upper(type) END AS kind,
+      CASE WHEN contypid <> 0 THEN format('%I ON DOMAIN %s', conname, contypid::regtype) ELSE shown END AS identity) k ORDER BY classoid, objoid, objsubid`;
 
 /** As pg_dump orders them. */
 const ordered =
@@ -225,10 +231,13 @@ const rightsQuery = `WITH given AS (
       quote_ident(nspname), nspowner, nspacl, acldefault('n', nspowner) FROM pg_namespace
   )
   SELECT id, 'ACL', CASE kind WHEN 'SCHEMA' THEN '-' ELSE nspname END, kind || ' ' || name, rolname, concat_ws(E'\\n',
-      CASE WHEN revoked THEN format('REVOKE ALL ON %s %s FROM PUBLIC;', kind, target) END, grants)
+      CASE WHEN revoked THEN format('REVOKE ALL ON %s %s FROM PUBLIC;', kind, target) END,
+      CASE WHEN lacks THEN format('REVOKE ALL ON %s %s FROM %I;', kind, target, rolname) END, grants)
   FROM given JOIN pg_namespace n ON n.oid = space JOIN pg_roles r ON r.oid = owner, LATERAL (
       SELECT EXISTS (SELECT FROM aclexplode(usual) u WHERE u.grantee = 0)
-        AND NOT EXISTS (SELECT FROM aclexplode(acl) a WHERE a.grantee = 0) AS revoked
+        AND NOT EXISTS (SELECT FROM aclexplode(acl) a WHERE a.grantee = 0) AS revoked,
+        (SELECT count(*) FROM aclexplode(acl) a WHERE a.grantee = owner)
+          < (SELECT count(*) FROM aclexplode(usual) u WHERE u.grantee = owner) AS lacks
     ) taken, LATERAL (
       SELECT string_agg(format('GRANT %s ON %s %s TO %s%s;',
           CASE WHEN rights = (SELECT count(*) FROM aclexplode(usual) u WHERE u.grantee = owner) THEN 'ALL' ELSE list END, kind, target,
@@ -236,10 +245,10 @@ const rightsQuery = `WITH given AS (
           CASE WHEN grantable THEN ' WITH GRANT OPTION' END), E'\\n' ORDER BY pg_get_userbyid(grantee)) AS grants
       FROM (SELECT grantee, count(*) AS rights, bool_and(is_grantable) AS grantable,
           string_agg(privilege_type, ',' ORDER BY array_position(${ordered}, privilege_type)) AS list
-        FROM aclexplode(acl) a WHERE grantee <> owner
+        FROM aclexplode(acl) a WHERE (grantee <> owner OR lacks)
           AND NOT (grantee = 0 AND EXISTS (SELECT FROM aclexplode(usual) u
             WHERE u.grantee = 0 AND u.privilege_type = a.privilege_type))
           AND NOT (id = '${publicSchema}' AND grantee = 0 AND privilege_type = 'USAGE')
         GROUP BY grantee) one
     ) given_to
-  WHERE acl IS NOT NULL AND (revoked OR grants IS NOT NULL) ORDER BY nspname, kind, name`;
+  WHERE acl IS NOT NULL AND (revoked OR lacks OR grants IS NOT NULL) ORDER BY nspname, kind, name`;

@@ -2,7 +2,8 @@ import { collated, identity, type Kind, ownRelations, relations } from "./kind.t
 
 const ownerOf = (word: string) => `format(E'\\n\\n\\nALTER ${word} %I.%I OWNER TO %I;', nspname, relname, rolname)`;
 const options = `(SELECT format(E'\\nWITH (%s)', string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)),
-  ', ')) FROM unnest(c.reloptions) o HAVING count(*) > 0)`;
+  ', ')) FROM (SELECT unnest(c.reloptions) UNION ALL SELECT 'toast.' || unnest(o.reloptions) FROM pg_class o
+    WHERE o.oid = c.reltoastrelid) all_of (o) HAVING count(*) > 0)`;
 
 /** A default that needs a sequence which belongs to the table: the sequence comes in between. */
 const ownedSequence = `EXISTS (SELECT FROM pg_depend d JOIN pg_depend s ON s.objid = d.refobjid AND s.deptype = 'a'
@@ -38,16 +39,23 @@ const sequences = `pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_n
     AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0
   LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid`;
 
+/** Parents' columns of the same name as a column of a table that is no partition, which has them from these. */
+const inherited = `pg_inherits JOIN pg_attribute p ON p.attrelid = inhparent AND p.attname = a.attname
+  LEFT JOIN pg_attrdef d ON d.adrelid = p.attrelid AND d.adnum = p.attnum
+  WHERE inhrelid = a.attrelid AND NOT c.relispartition AND NOT a.attislocal`;
+
 /** Settings that only ALTER TABLE makes: of columns, of a row's identity in replication, and of owners. */
 const settings = `(SELECT string_agg(text, '' ORDER BY place) FROM (
     SELECT attnum::int AS place, concat(
+      CASE WHEN attnotnull AND EXISTS (SELECT FROM ${inherited}) AND NOT EXISTS (SELECT FROM ${inherited} AND p.attnotnull)
+        THEN format(alter || 'SET NOT NULL;', attname) END,
       CASE WHEN attstattarget >= 0 THEN format(alter || 'SET STATISTICS %s;', attname, attstattarget) END,
       CASE WHEN attstorage <> typstorage THEN format(alter || 'SET STORAGE %s;', attname, CASE attstorage
         WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END,
       CASE attcompression WHEN 'p' THEN format(alter || 'SET COMPRESSION pglz;', attname)
         WHEN 'l' THEN format(alter || 'SET COMPRESSION lz4;', attname) END,
       CASE WHEN attoptions IS NOT NULL THEN format(alter || 'SET (%s);', attname, array_to_string(attoptions, ', ')) END) AS text
-    FROM pg_attribute JOIN pg_type t ON t.oid = atttypid,
+    FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid,
       LATERAL (SELECT format(E'\\n\\nALTER TABLE ONLY %I.%I ALTER COLUMN %%I ', nspname, relname)) k(alter)
     WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
     UNION ALL SELECT 32767, format(E'\\n\\nALTER TABLE ONLY %I.%I REPLICA IDENTITY %s;', nspname, relname,
@@ -76,7 +84,7 @@ export const relationKinds: readonly Kind[] = [
   {
     rank: 10,
     query: `SELECT ${identity("pg_class", "c.oid")}, 'MATERIALIZED VIEW', nspname, relname, rolname,
-      format(E'CREATE MATERIALIZED VIEW %I.%I AS\\n%s\\n  WITH NO DATA;', nspname, relname, rtrim(pg_get_viewdef(c.oid), ';'))
+      format(E'CREATE MATERIALIZED VIEW %I.%I%s AS\\n%s\\n  WITH NO DATA;', nspname, relname, ${options}, rtrim(pg_get_viewdef(c.oid), ';'))
       || coalesce(${settings}, '') || ${ownerOf("MATERIALIZED VIEW")} FROM ${relations} WHERE relkind = 'm' AND ${ownRelations}`,
   },
   {
@@ -85,7 +93,7 @@ export const relationKinds: readonly Kind[] = [
       CASE WHEN attidentity IN ('a', 'd') THEN
         format(E'ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (\\n    SEQUENCE NAME %I.%I\\n    %s\\n);',
           attrelid::regclass, attname, CASE attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, nspname, relname, ${bounds})
-      ELSE format(E'CREATE SEQUENCE %I.%I\\n    %s%s;', nspname, relname,
+      ELSE format(E'CREATE %sSEQUENCE %I.%I\\n    %s%s;', CASE relpersistence WHEN 'u' THEN 'UNLOGGED ' END, nspname, relname,
           CASE WHEN seqtypid <> 'bigint'::regtype THEN 'AS ' || seqtypid::regtype || E'\\n    ' ELSE '' END, ${bounds})
         || ${ownerOf("SEQUENCE")} END FROM ${sequences} WHERE ${ownRelations}`,
   },
@@ -106,7 +114,14 @@ export const relationKinds: readonly Kind[] = [
     query: `SELECT ${identity("pg_attrdef", "f.oid")}, 'DEFAULT', nspname, relname || ' ' || attname, rolname,
       format('ALTER TABLE ONLY %I.%I ALTER COLUMN %I SET DEFAULT %s;', nspname, relname, attname, pg_get_expr(adbin, adrelid))
       FROM pg_attrdef f JOIN pg_class c ON c.oid = adrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-      JOIN pg_roles r ON r.oid = c.relowner JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
-      WHERE attgenerated = '' AND ${ownedSequence} AND ${ownRelations}`,
+      JOIN pg_roles r ON r.oid = c.relowner JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum
+      WHERE attgenerated = '' AND ${ownRelations} AND (${ownedSequence} OR relkind IN ('v') OR NOT (attislocal OR relispartition))`,
+  },
+  {
+    rank: 13,
+    query: `SELECT 'undone/' || attrelid || '/' || attnum, 'DEFAULT', nspname, relname || ' ' || attname, rolname,
+      format('ALTER TABLE ONLY %I.%I ALTER COLUMN %I SET DEFAULT NULL;', nspname, relname, attname)
+      FROM ${relations} JOIN pg_attribute a ON attrelid = c.oid
+      WHERE attnum > 0 AND NOT atthasdef AND EXISTS (SELECT FROM ${inherited} AND d.oid IS NOT NULL) AND ${ownRelations}`,
   },
 ];

@@ -1,4 +1,4 @@
-import { enabled, identity, type Kind, ownRelations, ownSchemas, relations } from "./kind.ts";
+import { enabled, identity, type Kind, notOfExtension, ownRelations, ownSchemas, relations } from "./kind.ts";
 
 /** Settings of a table that name an index: the order of rows on the disk, and their identity in replication. */
 function usesOfIndex(index: string, isOwn: string): string {
@@ -22,10 +22,20 @@ function constraints(rank: number, type: string, which: string): Kind {
 /** Constraints, indexes, triggers and policies: what holds for the rows of tables. */
 export const rulesOfTables: readonly Kind[] = [
   constraints(20, "CHECK CONSTRAINT", "contype = 'c' AND NOT convalidated AND conislocal"),
+  {
+    rank: 20,
+    query: `SELECT ${identity("pg_constraint", "k.oid")}, 'CHECK CONSTRAINT', nspname, typname || ' ' || conname, rolname,
+      format(E'ALTER DOMAIN %I.%I\\n    ADD CONSTRAINT %I %s;', nspname, typname, conname, pg_get_constraintdef(k.oid))
+      FROM pg_constraint k JOIN pg_type t ON t.oid = contypid JOIN pg_namespace n ON n.oid = typnamespace
+      JOIN pg_roles r ON r.oid = typowner
+      WHERE NOT convalidated AND ${ownSchemas} AND ${notOfExtension("pg_type", "t.oid")}`,
+  },
   constraints(20, "CONSTRAINT", "contype IN ('p', 'u', 'x')"),
   {
     rank: 21,
     query: `SELECT ${identity("pg_class", "i.oid")}, 'INDEX', nspname, i.relname, rolname, pg_get_indexdef(i.oid) || ';'
+        || coalesce((SELECT string_agg(format(E'\\n\\nALTER INDEX %I.%I ALTER COLUMN %s SET STATISTICS %s;', nspname, i.relname,
+            attnum, attstattarget), '' ORDER BY attnum) FROM pg_attribute WHERE attrelid = i.oid AND attstattarget >= 0), '')
         || ${usesOfIndex("i.oid", "true")}
       FROM pg_index x JOIN pg_class i ON i.oid = indexrelid JOIN ${relations} ON c.oid = indrelid
       WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownRelations}`,
@@ -40,12 +50,16 @@ export const rulesOfTables: readonly Kind[] = [
   {
     rank: 23,
     query: `SELECT ${identity("pg_statistic_ext", "s.oid")}, 'STATISTICS', nspname, stxname, rolname, 
-      format(E'%s;\\n\\n\\nALTER STATISTICS %I.%I OWNER TO %I;', pg_get_statisticsobjdef(s.oid), nspname, stxname, rolname)
+      format(E'%s;%s\\n\\n\\nALTER STATISTICS %I.%I OWNER TO %I;', pg_get_statisticsobjdef(s.oid),
+        CASE WHEN stxstattarget >= 0 THEN format(E'\\n\\nALTER STATISTICS %I.%I SET STATISTICS %s;', nspname, stxname,
+          stxstattarget) END, nspname, stxname, rolname)
       FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace JOIN pg_roles r ON r.oid = stxowner WHERE ${ownSchemas}`,
   },
   {
     rank: 24,
     query: `SELECT ${identity("pg_rewrite", "w.oid")}, 'RULE', nspname, relname || ' ' || rulename, rolname, pg_get_ruledef(w.oid)
+      || CASE ev_enabled WHEN 'O' THEN '' ELSE format(E'\\n\\nALTER TABLE %I.%I %s RULE %I;', nspname, relname,
+        ${enabled("ev_enabled")}, rulename) END
       FROM pg_rewrite w JOIN ${relations} ON c.oid = ev_class WHERE rulename <> '_RETURN' AND ${ownRelations}`,
   },
   {
@@ -54,6 +68,13 @@ export const rulesOfTables: readonly Kind[] = [
       pg_get_triggerdef(t.oid) || ';' || CASE tgenabled WHEN 'O' THEN '' ELSE format(E'\\n\\nALTER TABLE %I.%I %s TRIGGER %I;', nspname,
         relname, ${enabled("tgenabled")}, tgname) END
       FROM pg_trigger t JOIN ${relations} ON c.oid = tgrelid WHERE NOT tgisinternal AND tgparentid = 0 AND ${ownRelations}`,
+  },
+  {
+    rank: 25,
+    query: `SELECT ${identity("pg_trigger", "t.oid")}, 'TRIGGER', nspname, relname || ' ' || t.tgname, rolname,
+      format('ALTER TABLE %I.%I %s TRIGGER %I;', nspname, relname, ${enabled("t.tgenabled")}, t.tgname)
+      FROM pg_trigger t JOIN pg_trigger o ON o.oid = t.tgparentid AND o.tgenabled <> t.tgenabled
+      JOIN ${relations} ON c.oid = t.tgrelid WHERE NOT t.tgisinternal AND ${ownRelations}`,
   },
   constraints(26, "FK CONSTRAINT", "contype = 'f' AND conparentid = 0"),
   {

@@ -38,14 +38,17 @@ export const typesAndFunctions: readonly Kind[] = [
         WHEN 'c' THEN format(E'CREATE TYPE %I.%I AS (%s\\n);', nspname, typname,
           (SELECT string_agg(format(E'\\n\\t%I %s%s', attname, format_type(atttypid, atttypmod), ${collated("atttypid", "attcollation")}), ',' ORDER BY attnum)
             FROM pg_attribute WHERE attrelid = typrelid AND attnum > 0 AND NOT attisdropped))
-        WHEN 'r' THEN (SELECT format(E'CREATE TYPE %I.%I AS RANGE (\\n    subtype = %s,\\n    multirange_type_name = %s%s\\n);',
+        WHEN 'r' THEN (SELECT format(E'CREATE TYPE %I.%I AS RANGE (\\n    subtype = %s,\\n    multirange_type_name = %s%s%s%s\\n);',
             nspname, typname, format_type(rngsubtype, NULL), rngmultitypid::regtype,
-            E',\\n    collation =' || substr(${collated("rngsubtype", "rngcollation")}, 9)) FROM pg_range WHERE rngtypid = t.oid)
+            (SELECT format(E',\\n    subtype_opclass = %s.%I', opcnamespace::regnamespace, opcname) FROM pg_opclass p
+              WHERE p.oid = rngsubopc AND NOT opcdefault),
+            E',\\n    collation =' || substr(${collated("rngsubtype", "rngcollation")}, 9),
+            E',\\n    subtype_diff = ' || nullif(rngsubdiff::oid, 0)::regproc) FROM pg_range WHERE rngtypid = t.oid)
         ELSE format('CREATE DOMAIN %I.%I AS %s%s%s%s%s;', nspname, typname, format_type(typbasetype, typtypmod),
           ${collated("t.typbasetype", "t.typcollation")},
           CASE WHEN typnotnull THEN ' NOT NULL' ELSE '' END, ' DEFAULT ' || typdefault,
           (SELECT string_agg(format(E'\\n\\tCONSTRAINT %I %s', conname, pg_get_constraintdef(k.oid)), '' ORDER BY conname)
-            FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c')) END
+            FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c' AND convalidated)) END
       || format(E'\\n\\n\\nALTER %s %I.%I OWNER TO %I;',
         CASE typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END, nspname, typname, rolname)
       FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace JOIN pg_roles r ON r.oid = typowner
