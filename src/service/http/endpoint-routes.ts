@@ -28,9 +28,8 @@ export const endpointRoutes: readonly Route[] = [
       specified: true,
     },
     ({ context, project }) => {
-      const { text: json, keep } = context.store.endpointList(project.id);
-      if (json !== undefined) return { status: 200, json };
-      return { status: 200, body: listOf(context, project, context.store.endpoints.of(project.id)), keep };
+      const { text, keep } = context.store.endpointList(project.id);
+      return { status: 200, body: text ?? listOf(context, project, context.store.endpoints.of(project.id)), keep };
     },
   ),
   projectRoute(

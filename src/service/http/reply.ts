@@ -43,9 +43,9 @@ export function requestIdOf({ headers }: ServiceCall): string | undefined {
 }
 
 /** The JSON text of a route's answer; `undefined` where it has none. */
-export function jsonOf({ json, body, later, keep }: Handled, turns: TurnsOfLoop): string | undefined | Promise<string> {
-  if (later !== undefined) return later.then((late) => JSON.stringify(late));
-  if (json !== undefined || body === undefined) return json;
+export function jsonOf({ body, keep }: Handled, turns: TurnsOfLoop): string | undefined | Promise<string> {
+  if (body === undefined || typeof body === "string") return body;
+  if (body instanceof Promise) return body.then((late: unknown) => JSON.stringify(late));
   const text = textOf(body, turns);
   if (typeof text === "string") keep?.(text);
   else if (keep) void text.then(keep, () => {});

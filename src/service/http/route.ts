@@ -36,14 +36,13 @@ export interface Request<Body, Query> {
 
 export interface Handled {
   status: number;
-  /** Serialised as JSON, long lists as `Rows`; absent for 204. */
+  /**
+   * Serialised as JSON, long lists as `Rows`; a string is its JSON text already. A promise of a body changes nothing in
+   * the store, and rejects with `Refusal`. Absent for 204.
+   */
   body?: unknown;
-  /** The body, if its JSON text exists already. */
-  json?: string;
   /** Called with the JSON text of the body once it is made. */
   keep?: (json: string) => void;
-  /** The body, where it has to be waited for. It changes nothing in the store. Rejects with `Refusal`. */
-  later?: Promise<unknown>;
 }
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";

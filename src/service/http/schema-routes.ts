@@ -79,5 +79,5 @@ function schemas(
   const read = wanted.map(({ branch, name }) => context.catalog.schema(branch.id, name, gone));
   const known = read.filter((schema) => typeof schema === "string");
   if (known.length === read.length) return { status: 200, body: bodyOf(known) };
-  return { status: 200, later: Promise.all(read.map((schema) => Promise.resolve(schema))).then(bodyOf) };
+  return { status: 200, body: Promise.all(read.map((schema) => Promise.resolve(schema))).then(bodyOf) };
 }
