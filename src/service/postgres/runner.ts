@@ -30,6 +30,8 @@ export class OperationRunner {
   /** Work in progress: nobody may take the directories away before its end. */
   readonly #work = new Set<Promise<void>>();
   readonly #preparing = new Set<string>();
+  /** The computes whose servers are being stopped, as nothing needs them. */
+  readonly #stopping = new Set<string>();
   readonly #crashes = new Crashes();
   #sweeping = false;
   #sweepAgain = false;
@@ -211,18 +213,35 @@ export class OperationRunner {
           const busy = endpoint && store.operations.unfinishedOf(endpoint.projectId, endpointId).length > 0;
           const right =
             endpoint?.currentState === "active" && store.branchData.get(branchId)?.generation === generation;
-          if (!busy && !right) await this.#fleet.stop(endpointId);
+          if (!busy && !right) this.#stop(endpointId);
         }
         // A server may end while an operation runs that would have kept it. A primary that grows stops its replicas.
         for (const { id, projectId, branchId } of store.endpoints.active()) {
           if (!this.#fleet.serverOf(id) && !store.operations.anyUnfinishedOn(projectId, branchId)) this.crashed(id);
         }
-        await this.#fleet.storage.removeUnrecorded();
+        await this.#fleet.storage.removeUnrecorded(() => this.#sweepAgain);
       } catch (error) {
         if (!this.#closed) this.#onError(error);
       }
     }
     this.#sweeping = false;
+  }
+
+  /** Stops a server beside all others: clients may hold the end of it up, and other accounts do not wait for it. */
+  #stop(endpointId: string): void {
+    if (this.#stopping.has(endpointId)) return;
+    this.#stopping.add(endpointId);
+    this.#begin(this.#stopped(endpointId));
+  }
+
+  async #stopped(endpointId: string): Promise<void> {
+    try {
+      await this.#fleet.stop(endpointId).finally(() => this.#stopping.delete(endpointId));
+      // The data of a server that has ended may be removed.
+      this.#sweep();
+    } catch (error) {
+      if (!this.#closed) this.#onError(error);
+    }
   }
 }
 

@@ -112,6 +112,21 @@ describe("a return to the seed, whose ids come again", () => {
 });
 
 describe("the removal of what nothing needs", () => {
+  it("a server that does not end keeps no other one from its end", async () => {
+    const side = await fakes.branch({}, [{ type: "read_write" }]);
+    await start();
+    const [stop, held] = [vi.spyOn(Fleet.prototype, "stop"), Promise.withResolvers<void>()];
+    onTestFinished(() => stop.mockRestore());
+    stop.mockReturnValueOnce(held.promise);
+    await fakes.change(`DELETE /projects/${project}/branches/${side.id}`);
+    await fakes.until(() => stop.mock.calls.length > 0);
+    await fakes.change(`DELETE ${compute}`);
+    await fakes.until(() => fakes.machine.servers.size === 1);
+    expect(stop).toHaveBeenCalledTimes(2);
+    held.resolve();
+    await fakes.until(() => fakes.machine.servers.size === 0);
+  });
+
   const remove = () => vi.spyOn(BranchStorage.prototype, "removeUnrecorded");
 
   it("an error of the removal is reported, and the next change has it tried again", async () => {

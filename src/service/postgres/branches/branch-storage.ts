@@ -146,8 +146,8 @@ export class BranchStorage {
     return this.#ports.used.during(from, () => this.#copy(from, to, edition));
   }
 
-  /** Removes what no branch has any more and no server uses. */
-  async removeUnrecorded(): Promise<void> {
+  /** Removes what no branch has any more and no server uses: all, or until `isDue` says that something else is due. */
+  async removeUnrecorded(isDue = () => false): Promise<void> {
     const { store, home, used } = this.#ports;
     const [names, histories] = [await readdir(join(home.root, "branches")), await this.histories.names()];
     // Asked at once, after the names: what is made meanwhile is in use, or recorded, but never neither.
@@ -157,12 +157,20 @@ export class BranchStorage {
         .map((name) => join(home.root, "branches", name))
         .filter((directory) => !recorded.has(directory) && !used.has(directory));
     const [left, lost] = [unneeded(names), unneeded(histories)];
-    for (const directory of left) await rm(directory, { recursive: true, force: true });
-    for (const directory of lost) await this.histories.remove(directory);
+    const removals = [
+      ...left.map((directory) => () => rm(directory, { recursive: true, force: true })),
+      ...lost.map((directory) => () => this.histories.remove(directory)),
+    ];
+    for (const remove of removals) {
+      await remove();
+      if (isDue()) return;
+    }
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
-      if (!endpoint && !used.has(directory)) await rm(directory, { recursive: true, force: true });
+      if (endpoint || used.has(directory)) continue;
+      await rm(directory, { recursive: true, force: true });
+      if (isDue()) return;
     }
     for (const { file, endpointId } of await home.logs()) {
       if (endpointId.startsWith("ep-") && !store.endpoints.byId(endpointId)) await rm(file, { force: true });
