@@ -98,4 +98,17 @@ describe("a disk that is full", () => {
       });
     }
   });
+
+  it("a restore that found no room leaves its branch as it was, also once there is room again", async () => {
+    if (!canMount) return;
+    const restore = `/projects/${project}/branches/br-other/restore`;
+    const [failed] = await rig.change("POST", restore, { source_branch_id: main });
+    expect(failed).toMatchObject({ status: "failed", error: expect.stringContaining("the disk lacks room") });
+    await rig.query(sleeping, "INSERT INTO item VALUES ('nut')");
+    rmSync(filler);
+    await rig.stop();
+    await rig.start();
+    sleeping = await rig.uri({ endpoint: "ep-other" });
+    expect(await rig.query(sleeping, "SELECT name FROM item")).toEqual([{ name: "nut" }]);
+  });
 });
