@@ -148,6 +148,16 @@ projects:
     expect(running.err.join("\n")).toContain(message);
   });
 
+  it("a seed that cannot be planted to its end leaves nothing in the store", async () => {
+    const [seed, data] = [join(directory.path, "seed.yaml"), join(directory.path, "service.sqlite")];
+    writeFileSync(seed, "accounts: [{id: a, email: a@b.cd}]\nprojects: [{id: p, owner: nobody}]");
+    expect(await new Running("--port", "0", "--data", data, "--seed", seed).status).toBe(1);
+    const next = new Running("--port", "0", "--data", data);
+    await next.listening();
+    expect(next.out.join("\n")).toContain("API key (shown once)");
+    expect(await next.stop()).toBe(0);
+  });
+
   it("a seed with the same key twice ends the service with both names, and not the key", async () => {
     const seed = join(directory.path, "seed.yaml");
     const keys = "apiKeys: [{name: laptop, key: s3cret}, {name: phone, key: s3cret}]";

@@ -149,6 +149,7 @@ it("a project gets logical replication by a restart of its running computes, not
   expect(set(false).body["operations"]).toEqual([]);
   shop.create({ branch_id: preview, type: "read_write" });
   expect(set(true).status).toBe(423);
+  expect(shop.ana(`PATCH /projects/${project}`, { project: { name: "store" } }).status).toBe(200);
   shop.finishOperations();
   expect(set(true).body["operations"]).toMatchObject([
     { action: "apply_config", endpoint_id: primary, status: "running" },
