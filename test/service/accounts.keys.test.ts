@@ -400,3 +400,13 @@ function disposable() {
   const directory = temporaryDirectory("keys");
   return { path: directory.path, [Symbol.dispose]: () => directory.remove() };
 }
+
+it("the keys of projects that go are ended without a look at any", () => {
+  const shop = new Shop();
+  fill(shop, { kind: "project", organizationId: "org-shop", projectId: project }, 10);
+  const asks = [vi.spyOn(shop.database, "all"), vi.spyOn(shop.database, "one")];
+  const ended = vi.spyOn(shop.database, "run");
+  shop.core.change(({ store }, at) => store.keys.revokeScopedTo([project, "shop-two"], at));
+  expect([asks.flatMap(({ mock }) => mock.calls), ended.mock.calls.length]).toEqual([[], 2]);
+  expect(shop.core.context.store.keys.count({ kind: "organization", organizationId: "org-shop" })).toBe(1);
+});

@@ -99,7 +99,7 @@ export function changeProject(
   }
   if (begins) refuseWhileLocked(context, project.id);
   context.store.projects.change(project.id, after, at);
-  const operations = begins ? restartRunning(context, context.store.endpoints.list(project.id), at) : [];
+  const operations = begins ? restartRunning(context, { projectId: project.id }, at) : [];
   return { project: stored(`project ${project.id}`, context.store.projects.get(project.id)), operations };
 }
 

@@ -41,7 +41,7 @@ export function recoverBranch(
   project: Project,
   id: string,
   at: number,
-): { branch: Branch; endpoints: StoredEndpoint[] } {
+): { branch: Branch; endpoints: Iterable<StoredEndpoint> } {
   const { branches, endpoints } = context.store;
   const deleted = required("deleted branch", branches.deleted(project.id, id));
   const parent = deleted.parentId === undefined ? undefined : branches.get(project.id, deleted.parentId);
@@ -51,21 +51,13 @@ export function recoverBranch(
   if (parent) refuseExpiringParent(parent);
   refuseBeyondLimit(context, project);
   if (!parent) refuseRootBeyondLimit(context, project);
-  const kept = endpoints.takeDeleted(id);
-  refuseTooManyComputes(context, project, kept.length);
+  const kept = endpoints.deletedOf(id);
+  refuseTooManyComputes(context, project, kept.count);
   const plan = planOf(context.store, project.owner);
-  for (const endpoint of kept) checkPlan(context.options.rules, plan, endpoint);
+  for (const shape of kept.shapes) checkPlan(context.options.rules, plan, shape);
   const { ttl_interval_seconds: _, ...details } = deleted.details;
   branches.unhide(id);
   branches.update({ ...deleted, details, expiresAt: undefined }, at);
-  for (const endpoint of kept) {
-    const asleep = {
-      currentState: "idle",
-      pendingState: undefined,
-      suspendDue: undefined,
-      meteredAt: undefined,
-    } as const;
-    endpoints.insert({ ...endpoint, ...asleep, updatedAt: at });
-  }
-  return { branch: required("branch", branches.get(project.id, id)), endpoints: endpoints.ofBranch(id) };
+  endpoints.recoverOfBranch(deleted, at);
+  return { branch: required("branch", branches.get(project.id, id)), endpoints: endpoints.on(id) };
 }

@@ -36,10 +36,9 @@ export function restoreBranch(
   const source = required("source branch", branches.get(project.id, source_branch_id));
   const itself = source.id === branch.id;
   if (!itself) refuseExpiringParent(source);
-  const children = branches.childrenOf(branch);
   const asked = { lsn: source_lsn, timestamp: source_timestamp };
   const point = pointOf(asked, "a branch is restored to source_lsn or to source_timestamp, not to both");
-  refuseIncomplete({ itself, point, preserve_under_name }, children);
+  refuseIncomplete({ itself, point, preserve_under_name }, branches.hasChildren(branch));
   const past = checkPast(context, { project, branch: source }, "source", point, at);
   refuseTaken(context, project, preserve_under_name);
   if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
@@ -47,7 +46,7 @@ export function restoreBranch(
 
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
-  if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
+  if (backup) branches.giveChildren(branch, backup.branch.id, at);
   if (!itself) context.catalog.replace(source.id, branch.id, at, past);
   else if (backup && past) context.catalog.rewind(backup.branch.id, branch.id, past);
   if (source.isProtected) for (const role of context.catalog.roles(branch.id)) context.catalog.resetPassword(role, at);
@@ -60,7 +59,7 @@ export function restoreBranch(
   const parentId = itself ? backup?.branch.id : source.id;
   const expiresAt = source.id === branch.parentId ? expiryAfterReset(branch, at) : branch.expiresAt;
   branches.update({ ...branch, parentId, details, expiresAt }, at);
-  const restarts = restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
+  const restarts = restartRunning(context, { branchId: branch.id }, at);
   const own = restarts.length > 0 ? restarts : replaced(context, branch, at);
   if (own.length > 0) branches.setState(branch.id, "resetting", at);
   return { branch: storedBranch(context, branch), operations: [...(backup?.operations ?? []), ...own] };
@@ -78,12 +77,12 @@ function replaced(context: ServiceContext, { id: branchId, projectId }: Branch, 
 
 function refuseIncomplete(
   { itself, point, preserve_under_name }: { itself: boolean; point: unknown; preserve_under_name: string | undefined },
-  children: readonly Branch[],
+  hasChildren: boolean,
 ): void {
   if (itself && point === undefined) {
     throw refusals.invalid("source_timestamp or source_lsn is needed to restore a branch from its own history");
   }
-  if ((itself || children.length > 0) && preserve_under_name === undefined) {
+  if ((itself || hasChildren) && preserve_under_name === undefined) {
     throw refusals.invalid(
       "preserve_under_name is needed for a branch that has child branches or is restored from its own history",
     );

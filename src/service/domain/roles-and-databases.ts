@@ -33,14 +33,14 @@ export function createRole(place: Place, wanted: { name: string; login: boolean 
   const { context, branch, at } = place;
   if (context.catalog.role(branch.id, wanted.name))
     throw refusals.conflict(`role ${quoted(wanted.name)} already exists`);
-  refuseFull("roles", context.catalog.roles(branch.id));
+  refuseFull("roles", context.store.catalogs.countRoles(branch.id));
   refuseBusy(place);
   return { role: context.catalog.createRole(branch.id, wanted, at), operations: applied(place) };
 }
 
 export function deleteRole(place: Place, role: Role): RoleChange {
   const { context, branch } = place;
-  const owned = context.catalog.databases(branch.id).find(({ ownerName }) => ownerName === role.name);
+  const owned = context.store.catalogs.databaseOf(branch.id, role.name);
   if (owned) {
     throw refusals.unprocessable(
       `role ${quoted(role.name)} owns database ${quoted(owned.name)}: delete that before, or give it another owner`,
@@ -68,7 +68,7 @@ export function createDatabase(place: Place, wanted: { name: string; ownerName: 
   const { context, branch, at } = place;
   refuseTakenDatabase(place, wanted.name);
   refuseStranger(place, wanted.ownerName);
-  refuseFull("databases", context.catalog.databases(branch.id));
+  refuseFull("databases", context.store.catalogs.countDatabases(branch.id));
   refuseBusy(place);
   return { database: context.catalog.createDatabase(branch.id, wanted, at), operations: applied(place) };
 }
@@ -96,8 +96,8 @@ export function deleteDatabase(place: Place, database: BranchDatabase): Database
   return { database, operations: applied(place) };
 }
 
-function refuseFull(what: "roles" | "databases", present: readonly unknown[]): void {
-  if (present.length >= mostInBranch) {
+function refuseFull(what: "roles" | "databases", present: number): void {
+  if (present >= mostInBranch) {
     throw refusals.limitExceeded(what, `a branch has at most ${mostInBranch} ${what}`);
   }
 }
@@ -121,7 +121,7 @@ function refuseBusy({ context, project, branch }: Place): void {
  */
 function applied({ context, branch, at }: Place): StoredOperation[] {
   const endpoint = context.store.endpoints.primaryOf(branch.id);
-  if (!endpoint || endpoint.disabled) return restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
+  if (!endpoint || endpoint.disabled) return restartRunning(context, { branchId: branch.id }, at);
   const { apply, suspend } = steps;
   const running = endpoint.currentState === "active";
   const pendingState = running ? "active" : "idle";

@@ -167,7 +167,7 @@ export const branchRoutes: readonly Route[] = [
     },
     ({ context, project, params, at }) => {
       const { branch, endpoints } = recoverBranch(context, project, param({ params }, "branch_id"), at);
-      const computes = endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId));
+      const computes = new Rows(endpoints, (endpoint) => endpointView(context, endpoint, project.regionId));
       return { status: 200, body: { branch: branchView(context, branch, at), endpoints: computes } };
     },
   ),

@@ -222,8 +222,10 @@ export class Branches {
     this.#all.update({ isDefault: true, updatedAt: at }, "WHERE id = ?", id);
   }
 
-  childrenOf({ id, projectId }: Branch): Branch[] {
-    return this.#all.all(`WHERE project_id = ? AND parent_id = ? AND ${present} ORDER BY seq`, projectId, id);
+  /** Gives the children of a branch another parent. */
+  giveChildren({ id, projectId }: Branch, parentId: string, at: number): void {
+    const children = `WHERE project_id = ? AND parent_id = ? AND ${present}`;
+    this.#all.update({ parentId, updatedAt: at }, children, projectId, id);
   }
 
   hasChildren({ id, projectId }: Branch): boolean {

@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 import { flag, number, text } from "./row.ts";
-import { Table } from "./table.ts";
+import { orderOf, type PageFound, type PageWanted, type RowsWanted, Table } from "./table.ts";
 
 /** A Postgres role of a branch. */
 export interface Role {
@@ -60,6 +60,18 @@ export class Catalogs {
     return this.#roles.all("WHERE branch_id = ? ORDER BY seq, name", branchId);
   }
 
+  /** The roles of a page: those with `search` in their name, by whether they log in, in an order. */
+  findRoles(branchId: string, wanted: RowsWanted, page: PageWanted): PageFound<Role> {
+    const states = { "": "true", login: "login = 1", none: "login = 0" };
+    const where = `WHERE branch_id = ?1 AND ${orderOf(states, wanted.state)} AND (?2 = '' OR ${isIn("name")})`;
+    const orders = { "": "seq, name", newest: "seq DESC, name DESC", name: "name" };
+    return this.#roles.paged(where, orderOf(orders, wanted.sort), [branchId, wanted.search], page);
+  }
+
+  countRoles(branchId: string): number {
+    return this.#roles.count("WHERE branch_id = ?", branchId);
+  }
+
   role(branchId: string, name: string): Role | undefined {
     return this.#roles.one("WHERE branch_id = ? AND name = ?", branchId, name);
   }
@@ -75,6 +87,22 @@ export class Catalogs {
   /** In the order of creation. */
   databases(branchId: string): BranchDatabase[] {
     return this.#databases.all("WHERE branch_id = ? ORDER BY id", branchId);
+  }
+
+  /** The databases of a page: those with `search` in their name or that of their owner, in an order. */
+  findDatabases(branchId: string, wanted: RowsWanted, page: PageWanted): PageFound<BranchDatabase> {
+    const where = `WHERE branch_id = ?1 AND (?2 = '' OR ${isIn("name")} OR ${isIn("owner_name")})`;
+    const orders = { "": "id", newest: "id DESC", name: "name" };
+    return this.#databases.paged(where, orderOf(orders, wanted.sort), [branchId, wanted.search], page);
+  }
+
+  countDatabases(branchId: string): number {
+    return this.#databases.count("WHERE branch_id = ?", branchId);
+  }
+
+  /** The oldest database that a role owns. */
+  databaseOf(branchId: string, ownerName: string): BranchDatabase | undefined {
+    return this.#databases.one("WHERE branch_id = ? AND owner_name = ? ORDER BY id LIMIT 1", branchId, ownerName);
   }
 
   database(branchId: string, name: string): BranchDatabase | undefined {
@@ -144,4 +172,9 @@ export class Catalogs {
       else this.insertDatabase({ branchId, name, ownerName, createdAt: at, updatedAt: at });
     }
   }
+}
+
+/** A condition on a text: it has the second value in it, in any case. */
+function isIn(column: string): string {
+  return `instr(lower(${column}), lower(?2)) > 0`;
 }

@@ -71,6 +71,12 @@ const meteredFields: Fields<MeteredEndpoint> = {
   meteredAt: kept.meteredAt,
 };
 
+/** A project's computes, or a branch's. */
+export interface ComputesOf {
+  projectId?: string;
+  branchId?: string;
+}
+
 const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
 
 export class Endpoints {
@@ -183,6 +189,13 @@ export class Endpoints {
     return this.#metered.all(`${metered} AND branch_id = ?`, projectId, branchId);
   }
 
+  /** The active computes of a project or a branch, oldest first, at most so many. */
+  activeOf({ projectId, branchId }: ComputesOf, most: number): StoredEndpoint[] {
+    const of = branchId === undefined ? "project_id" : "branch_id";
+    const active = `WHERE ${of} = ? AND current_state = 'active' ORDER BY seq LIMIT ?`;
+    return this.#table.all(active, branchId ?? projectId, most);
+  }
+
   /** The active computes of every project. */
   active(): StoredEndpoint[] {
     return this.#table.all("WHERE current_state = 'active' ORDER BY seq");
@@ -221,11 +234,28 @@ export class Endpoints {
     return this.#deleted.count("WHERE project_id = ?", projectId);
   }
 
-  /** The endpoints that went with a branch, oldest first; they are kept no longer. */
-  takeDeleted(branchId: string): StoredEndpoint[] {
-    const endpoints = this.#deleted.all("WHERE branch_id = ? ORDER BY seq", branchId);
-    this.#deleted.delete("WHERE branch_id = ?", branchId);
-    return endpoints;
+  /** The number of computes that went with a branch, and the shapes that they have, each once. */
+  deletedOf(branchId: string): { count: number; shapes: ComputeShape[] } {
+    const count = this.#deleted.count("WHERE branch_id = ?", branchId);
+    const columns = "project_id, min_cu, max_cu, suspend_timeout_seconds";
+    const sql = `SELECT DISTINCT ${columns} FROM deleted_endpoints WHERE branch_id = ?`;
+    return { count, shapes: this.#shapes.select(sql, branchId) };
+  }
+
+  /** Brings the computes of a branch back, idle, in their order; they are kept no longer as deleted ones. */
+  recoverOfBranch({ id, projectId }: { id: string; projectId: string }, at: number): void {
+    const newest = "(SELECT coalesce(max(seq), 0) FROM endpoints)";
+    const oldest = "(SELECT min(seq) FROM deleted_endpoints WHERE branch_id = ?1)";
+    const asleep =
+      "current_state = 'idle', pending_state = NULL, suspend_due = NULL, metered_at = NULL, updated_at = ?2";
+    this.#db.run(
+      `UPDATE deleted_endpoints SET seq = seq + ${newest} + 1 - ${oldest}, ${asleep} WHERE branch_id = ?1`,
+      id,
+      at,
+    );
+    this.#db.run("INSERT INTO endpoints SELECT * FROM deleted_endpoints WHERE branch_id = ? ORDER BY seq", id);
+    this.#deleted.delete("WHERE branch_id = ?", id);
+    this.#onChange(projectId);
   }
 
   /** The endpoint that suspends for inactivity next. */

@@ -64,7 +64,7 @@ export class Keys {
   readonly #table: Table<ApiKey>;
   readonly #hashed: Table<HashedKey>;
   /** By id: a use from another address, so soon after the stored one that it is not stored. */
-  readonly #laterUses = new Map<number, { at: number; from: string; storedAt: number }>();
+  readonly #laterUses = new Map<number, { at: number; from: string; storedAt: number; scope: KeyScope }>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -90,7 +90,7 @@ export class Keys {
   bySecret(secret: string): ApiKey | undefined {
     const wanted = hashOf(secret);
     const key = this.#hashed
-      .all("WHERE hash_prefix = ? AND revoked_at IS NULL", wanted.hashPrefix)
+      .all("WHERE hash >= ?1 AND hash < ?1 || 'g' AND revoked_at IS NULL", wanted.hashPrefix)
       .find((candidate) => timingSafeEqual(Buffer.from(candidate.hash), Buffer.from(wanted.hash)));
     return key && this.get(key.id);
   }
@@ -131,18 +131,19 @@ export class Keys {
   /** Permanently. */
   revoke(id: number, at: number): void {
     this.#revoke("id = ?", id, at);
+    this.#laterUses.delete(id);
   }
 
   /** Revokes all keys scoped to projects that leave their organization or are deleted. */
   revokeScopedTo(projectIds: readonly string[], at: number): void {
     const among = "project_id IN (SELECT value FROM json_each(?))";
     this.#revoke(`kind = 'project' AND ${among}`, JSON.stringify(projectIds), at);
+    for (const [id, { scope }] of this.#laterUses)
+      if (scope.kind === "project" && projectIds.includes(scope.projectId)) this.#laterUses.delete(id);
   }
 
   #revoke(which: string, value: number | string, at: number): void {
     const valid = `WHERE ${which} AND revoked_at IS NULL`;
-    for (const row of this.#db.all(`SELECT id FROM api_keys ${valid}`, value))
-      this.#laterUses.delete(number(row, "id"));
     this.#hashed.delete(`${valid} AND planted = 0`, value);
     this.#db.run(`UPDATE api_keys SET revoked_at = ? ${valid}`, at, value);
   }
@@ -151,12 +152,12 @@ export class Keys {
    * Notes a use. Another address shows at once, but only this process knows it until the next use that is stored: a key
    * that two machines use in turn would else cost a write for every request.
    */
-  used({ id, lastUsedAt, lastUsedFrom }: ApiKey, at: number, from: string): void {
+  used({ id, lastUsedAt, lastUsedFrom, scope }: ApiKey, at: number, from: string): void {
     const storedAt = this.#laterUses.get(id)?.storedAt ?? lastUsedAt;
     if (storedAt === undefined || at - storedAt >= usePrecision) {
       this.#table.update({ lastUsedAt: at, lastUsedFrom: from }, "WHERE id = ?", id);
       this.#laterUses.delete(id);
-    } else if (from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt });
+    } else if (from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt, scope });
   }
 
   /** The keys are being deleted, and later ones get their ids. */

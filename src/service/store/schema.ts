@@ -136,6 +136,8 @@ export const steps: readonly string[] = [
   CREATE INDEX projects_by_account ON projects (owner_account_id, removed);
   DROP INDEX projects_by_organization;
   CREATE INDEX projects_by_organization ON projects (owner_organization_id, removed);
+  -- The hash begins with the prefix, and has an index.
+  DROP INDEX api_keys_by_prefix;
   `,
 ];
 

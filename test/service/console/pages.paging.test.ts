@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { listed, pageLinks, pageNumber, partOf } from "../../../src/service/console/pages/paging.ts";
+import { pageLinks, pageNumber, partOf } from "../../../src/service/console/pages/paging.ts";
 
 it.each([
   [1, 0, undefined],
@@ -32,13 +32,6 @@ it("the links to other pages keep search, state, order and the pages of other li
     `${kept}page=2&amp;page-shop=1`,
     `${kept}page=2&amp;page-shop=3`,
   ]);
-});
-
-it("a list that is known whole has 50 rows on a page, and its last page where a later one is asked for", () => {
-  const rows = Array.from({ length: 101 }, (_, index) => index);
-  expect(listed(rows, 1)).toEqual({ rows: rows.slice(0, 50), total: 101, page: 1 });
-  expect(listed(rows, 999_999)).toEqual({ rows: [100], total: 101, page: 3 });
-  expect(listed([], 2)).toEqual({ rows: [], total: 0, page: 1 });
 });
 
 it("a search is at most 256 characters long, without the spaces around it", () => {

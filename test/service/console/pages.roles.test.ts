@@ -1,5 +1,5 @@
-import { beforeEach, expect, it } from "vitest";
-import { main, preview, project, Shop } from "../support/shop.ts";
+import { beforeEach, expect, it, vi } from "vitest";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
 import { problemIn, textOf, Visitor } from "./visitor.ts";
 
 const branch = `/app/projects/${project}/branches/${main}`;
@@ -156,4 +156,27 @@ it("a refused name stays in the form that it was written in, and does not appear
   expect([role.status, nameIn(role)]).toEqual([400, "pg_app"]);
   const database = ana.post(`${branch}/databases`, { name: "postgres", owner: "neondb_owner" });
   expect([database.status, nameIn(database)]).toEqual([400, ""]);
+});
+
+it("a page reads the roles and databases that it shows, however many a branch has", () => {
+  const numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)";
+  shop.database.run(`${numbers} INSERT INTO roles SELECT ?1, n + 1, 'more-' || n, n % 2, '', 0, 0 FROM n`, main);
+  const columns = "(branch_id, name, owner_name, created_at, updated_at)";
+  shop.database.run(
+    `${numbers} INSERT INTO databases ${columns} SELECT ?1, 'db-' || n, 'more-' || n, 0, 0 FROM n`,
+    main,
+  );
+  const all = vi.spyOn(shop.database, "all");
+  const compute = `${branch}/computes/${primary}`;
+  const seen = ["", "?search=more-1199", "?sort=newest&state=none"].map((query) => names(`${page}${query}`));
+  const chosen = ana.get(`${compute}?database=db-1200&role=more-1199`).html;
+  expect(Math.max(...all.mock.results.map(({ value }) => Object(value).length))).toBe(400);
+  expect(seen.map(({ databases, roles }) => [databases[0], databases.length, roles[0], roles.length])).toEqual([
+    ["neondb", 50, "neondb_owner", 50],
+    ["db-1199", 1, "more-1199", 1],
+    ["db-1200", 50, "more-1200", 50],
+  ]);
+  expect(chosen).toContain("<option selected>db-1200</option>");
+  expect(chosen).toContain("<option selected>more-1199</option>");
+  expect(chosen.match(/<option/g)?.length).toBeLessThan(1700);
 });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { required } from "../../../src/service/refusal.ts";
 import { rules } from "../../../src/service/rules.ts";
@@ -309,4 +309,44 @@ it("a deleted branch stays deleted with a compute that the plan of its project's
     expect.stringContaining("the free plan ends at 2 CU"),
   ]);
   expect(branchIn(shop.send(keys.bob, `GET ${base}/${id}`))).toHaveProperty("recovery");
+});
+
+/** The statements that a call runs, in order. */
+function statementsOf(line: string, body?: object): string[] {
+  shop.core.nextDue();
+  const asks = (["one", "all", "run"] as const).map((kind) => vi.spyOn(shop.database, kind));
+  const { status } = shop.ana(line, body);
+  const statements = asks.flatMap(({ mock }) => mock.calls.map(([sql]) => sql));
+  for (const spy of asks) spy.mockRestore();
+  expect([line, status]).toEqual([line, 200]);
+  return statements;
+}
+
+it("a branch comes back with hundreds of computes by as many statements as with one, all idle and in their order", () => {
+  const one = made({ name: "one", parent_id: main });
+  const many = made({ name: "many", parent_id: main });
+  const { endpoints } = shop.core.context.store;
+  const [like] = endpoints.ofBranch(many);
+  if (!like) throw new Error("the compute is gone");
+  shop.core.change((_, at) => {
+    for (let n = 0; n < 300; n += 1)
+      endpoints.insert({ ...like, id: `ep-more-${(n * 7) % 300}`, type: "read_only", meteredAt: at });
+  });
+  const order = endpoints.ofBranch(many).map(({ id }) => id);
+  for (const id of [one, many]) shop.ana(`DELETE ${base}/${id}`);
+  shop.create({ branch_id: main, type: "read_only" });
+  shop.finishOperations().ana("GET /auth");
+  const recover = (id: string) => statementsOf(`POST ${base}/${id}/recover`);
+  expect(recover(many)).toEqual(recover(one));
+  expect(endpoints.ofBranch(many).map(({ id }) => id)).toEqual(order);
+  expect(
+    endpoints
+      .list(project)
+      .map(({ branchId }) => branchId)
+      .indexOf(many),
+  ).toBe(2);
+  expect(new Set(endpoints.ofBranch(many).map((each) => `${each.currentState} ${each.meteredAt}`))).toEqual(
+    new Set(["idle undefined"]),
+  );
+  expect([endpoints.countDeleted(project), endpoints.count(project)]).toEqual([0, 304]);
 });

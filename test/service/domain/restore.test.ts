@@ -100,3 +100,24 @@ it.each([
   expect(shop.ana(`POST ${base}/${preview}/restore`, { source_branch_id: main }).status).toBe(423);
   expect([asked, shop.ana(`GET ${base}`).body]).toEqual([[], before]);
 });
+
+it("a restore gives all children another parent at once, and reads none of them", () => {
+  const made = (branch: object) => {
+    const answer = shop.ana(`POST /projects/${project}/branches`, { branch });
+    shop.finishOperations();
+    return String(Object(answer.body["branch"])["id"]);
+  };
+  const children = Array.from({ length: 20 }, (_, n) => made({ name: `child ${n}`, parent_id: preview }));
+  const other = made({ name: "child of main", parent_id: main });
+  shop.time.pass(60_000);
+  const source_timestamp = new Date(shop.time.now() - 1000).toISOString();
+  const body = { source_branch_id: preview, source_timestamp, preserve_under_name: "before" };
+  const { branches } = shop.core.context.store;
+  const [updated, listed] = [vi.spyOn(branches, "update"), vi.spyOn(branches, "list")];
+  const all = vi.spyOn(shop.database, "all");
+  expect(shop.ana(`POST /projects/${project}/branches/${preview}/restore`, body).status).toBe(200);
+  expect([updated.mock.calls.length, listed.mock.calls.length]).toEqual([1, 0]);
+  expect(Math.max(...all.mock.results.map(({ value }) => Object(value).length))).toBeLessThan(20);
+  const parents = [...children, other].map((id) => branches.byId(branches.byId(id)?.parentId ?? "")?.name);
+  expect(parents).toEqual([...children.map(() => "before"), "main"]);
+});

@@ -138,9 +138,13 @@ describe("branches, roles and databases", () => {
     }
     const children = [main, preview].map((id) => {
       const branch = branches.get(project, id);
-      return branch && branches.childrenOf(branch).map((child) => child.id);
+      return branch && branches.hasChildren(branch);
     });
-    expect(children).toEqual([[preview], [staging]]);
+    expect(children).toEqual([true, true]);
+    const mine = branches.get(project, main);
+    if (mine) branches.giveChildren(mine, staging, 2);
+    const parents = [preview, staging].map((id) => branches.get(project, id)?.parentId);
+    expect(parents).toEqual([staging, preview]);
     for (const id of [staging, "br-two"]) branches.hide(id, { at: 1, until: 2, method: "user" });
     const wanted = { search: "", by: "name", descending: false, after: undefined, limit: 9 } as const;
     const listed = (id: string, withDeleted: boolean) =>

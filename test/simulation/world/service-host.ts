@@ -155,7 +155,7 @@ export class ServiceHost {
 
   childrenOf(branch: Branch): Branch[] {
     this.service.settle();
-    return this.service.context.store.branches.childrenOf(branch);
+    return this.branches(branch.projectId).filter(({ parentId }) => parentId === branch.id);
   }
 
   /** True if a branch has the name, or one that was deleted and keeps it while it can be recovered. */

@@ -5,6 +5,7 @@ import { copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { quotable, snippets } from "../snippets.ts";
 import type { Visit } from "../visit.ts";
+import { databasesToChoose, rolesToChoose } from "./choices.ts";
 
 /** The text in place of a password that was not asked for. */
 const mask = "********";
@@ -15,17 +16,20 @@ const mask = "********";
  */
 export function connectPanel({ context, query }: Visit, project: Project, compute: StoredEndpoint): Html {
   const { branchId } = compute;
-  const [databases, roles] = [context.catalog.databases(branchId), context.catalog.roles(branchId)];
-  const database = databases.find(({ name }) => name === query["database"]) ?? databases[0];
-  const wanted = query["role"] ?? database?.ownerName;
-  const role = roles.find(({ name }) => name === wanted) ?? roles[0];
+  const { catalog } = context;
+  const named = catalog.database(branchId, query["database"] ?? "");
+  const databases = databasesToChoose(context, branchId, named);
+  const database = named ?? databases[0];
+  const owner = catalog.role(branchId, query["role"] ?? database?.ownerName ?? "");
+  const roles = rolesToChoose(context, branchId, "", owner);
+  const role = owner ?? roles[0];
   if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
   const pooled = query["pooled"] === "true";
   const isShown = query["password"] === "shown";
   // A password that is not stored shows where it was made or reset alone, as in the API.
   const shows = role.login && project.details.store_passwords;
   const whole = quotable(connectionUri(context, project, compute, { database: database.name, role, pooled, shows }));
-  const uri = isShown || !shows ? whole : whole.replace(`:${context.catalog.passwordOf(role)}@`, `:${mask}@`);
+  const uri = isShown || !shows ? whole : whole.replace(`:${catalog.passwordOf(role)}@`, `:${mask}@`);
   const snippet = snippets.find(({ name }) => name === query["for"]) ?? snippets[0];
   const at = (changed: Readonly<Record<string, string>>) => {
     const chosen = { database: database.name, role: role.name, pooled: String(pooled), for: snippet?.name ?? "" };

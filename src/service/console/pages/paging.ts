@@ -1,4 +1,4 @@
-import { lastPage, type PageFound, pageAmong, type RowsWanted } from "../../store/table.ts";
+import { lastPage, type PageFound, type RowsWanted } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import type { Visit } from "../visit.ts";
@@ -25,12 +25,6 @@ export interface Part extends RowsWanted {
 export function partOf({ query }: Pick<Visit, "query">): Part {
   const { search = "", state = "", sort = "" } = query;
   return { search: search.trim().slice(0, 256), state, sort, page: pageNumber(query) };
-}
-
-/** One page of rows that are all known. */
-export function listed<Row>(all: readonly Row[], wanted: number): PageFound<Row> {
-  const { page, offset } = pageAmong(all.length, { page: wanted, size: perPage });
-  return { rows: all.slice(offset, offset + perPage), total: all.length, page };
 }
 
 /** A choice of a form: the value and its words. */

@@ -5,6 +5,7 @@ import { type Html, html } from "../html.ts";
 import { counted, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import type { Page, Visit } from "../visit.ts";
+import { databasesToChoose, rolesToChoose } from "./choices.ts";
 import { mostChoices } from "./paging.ts";
 import { option } from "./parts.ts";
 import { branchPath } from "./paths.ts";
@@ -54,8 +55,8 @@ ${answer && answerSection(answer)}`,
 function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: string }): Html {
   const { context, form, token } = visit;
   const computes = context.store.endpoints.ofBranch(id);
-  const roles = context.catalog.roles(id).filter(({ login }) => login);
-  const databases = context.catalog.databases(id);
+  const roles = rolesToChoose(context, id, "login");
+  const databases = databasesToChoose(context, id);
   if (computes.length === 0) {
     return html`<p>This branch has no compute to ask: <a href="${branchPath(projectId, id)}">make one</a>.</p>`;
   }
@@ -68,8 +69,8 @@ function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: str
 <p class="search"><label>Compute <select name="compute">${computes
     .slice(0, mostChoices)
     .map((one) => option(one.id, `${one.id}, ${typeInWords(one)[1]}`, one.id === form["compute"]))}</select></label>
-<label>Database <select name="database">${databases.slice(0, mostChoices).map(named(form["database"]))}</select></label>
-<label>Role <select name="role">${roles.slice(0, mostChoices).map(named(owner))}</select></label></p>
+<label>Database <select name="database">${databases.map(named(form["database"]))}</select></label>
+<label>Role <select name="role">${roles.map(named(owner))}</select></label></p>
 <label for="sql">Statement</label>
 <textarea id="sql" name="sql" rows="6" maxlength="20000" spellcheck="false" required>${form["sql"]}</textarea>
 <p><button>Run</button> <label><input type="checkbox" name="writes" value="true"> allow changes</label></p>

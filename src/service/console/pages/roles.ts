@@ -3,7 +3,8 @@ import type { BranchDatabase, Role } from "../../store/catalog.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import type { Page, Visit } from "../visit.ts";
-import { listControls, listed, mostChoices, pageLinks, pageNumber, partOf } from "./paging.ts";
+import { rolesToChoose } from "./choices.ts";
+import { listControls, pageLinks, pageNumber, partOf, perPage } from "./paging.ts";
 import { confirmedForm, lineForm, none, table } from "./parts.ts";
 import { branchPath, rolesPath } from "./paths.ts";
 import { placeOf, trail } from "./place.ts";
@@ -11,25 +12,19 @@ import { placeOf, trail } from "./place.ts";
 /** The roles and databases of a branch. */
 export function rolesPage(visit: Visit): Page {
   const place = placeOf(visit);
-  const { catalog } = visit.context;
+  const { catalogs } = visit.context.store;
   const part = partOf(visit);
-  const [allRoles, allDatabases] = [catalog.roles(place.branch.id), catalog.databases(place.branch.id)];
-  const sought = part.search.toLowerCase();
-  const isSought = ({ name }: { name: string }) => name.toLowerCase().includes(sought);
-  const wanted = allRoles.filter(
-    (role) => isSought(role) && (part.state === "" || role.login === (part.state === "login")),
-  );
-  const roles = listed(inOrder(wanted, part.sort), part.page);
-  const ofSought = allDatabases.filter((one) => isSought(one) || one.ownerName.toLowerCase().includes(sought));
-  const databases = listed(inOrder(ofSought, part.sort), pageNumber(visit.query, databasesPage));
+  const roles = catalogs.findRoles(place.branch.id, part, { page: part.page, size: perPage });
+  const pageOfDatabases = { page: pageNumber(visit.query, databasesPage), size: perPage };
+  const databases = catalogs.findDatabases(place.branch.id, part, pageOfDatabases);
   return {
     title: `Roles and databases of ${place.branch.name}`,
     main: html`${trail(place.project, place.branch)}<h1>Roles and databases</h1>
 ${listControls(visit, { search: "Name or owner", states, sorts })}
 <section id="databases" data-live><h2>Databases</h2>
-${databases.total === 0 ? none({ search: sought, state: "" }, "yet: make one below, for a role that owns it") : databaseTable(visit, place.branch, databases.rows)}
+${databases.total === 0 ? none({ search: part.search, state: "" }, "yet: make one below, for a role that owns it") : databaseTable(visit, place.branch, databases.rows)}
 ${pageLinks(visit.query, databases, ["database", "databases"], { name: databasesPage, title: "databases" })}
-${databaseForm(visit, place.branch, allRoles)}</section>
+${databaseForm(visit, place.branch)}</section>
 <section id="roles" data-live><h2>Roles</h2>
 ${roles.total === 0 ? none(part, "yet: make one below") : roleTable(visit, place.branch, roles.rows)}
 ${pageLinks(visit.query, roles, ["role", "roles"], { name: "page", title: "roles" })}
@@ -53,13 +48,6 @@ const sorts = [
   ["newest", "newest first"],
   ["name", "name"],
 ] as const;
-
-/** Rows that come oldest first, in the wanted order. */
-function inOrder<Row extends { name: string }>(rows: readonly Row[], sort: string): readonly Row[] {
-  if (sort === "newest") return rows.toReversed();
-  if (sort === "name") return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  return rows;
-}
 
 function databaseTable(visit: Visit, branch: Branch, databases: readonly BranchDatabase[]): Html {
   const row = ({ name, ownerName, createdAt }: BranchDatabase) =>
@@ -102,10 +90,11 @@ function roleForm({ token, form }: Visit, { projectId, id }: Branch): Html {
   return lineForm(token, rolesPath(projectId, id), "New role", content);
 }
 
-function databaseForm({ token }: Visit, { projectId, id }: Branch, roles: readonly Role[]): Html | undefined {
+function databaseForm({ context, token }: Visit, { projectId, id }: Branch): Html | undefined {
+  const roles = rolesToChoose(context, id);
   if (roles.length === 0) return undefined;
   const content = html`<label>Name <input name="name" required maxlength="63"></label>
-<label>Owner <select name="owner">${roles.slice(0, mostChoices).map(({ name }) => html`<option>${name}</option>`)}</select></label>
+<label>Owner <select name="owner">${roles.map(({ name }) => html`<option>${name}</option>`)}</select></label>
 <button>Create database</button>`;
   return lineForm(token, `${branchPath(projectId, id)}/databases`, "New database", content);
 }
