@@ -1,3 +1,4 @@
+import { elapsed } from "../clock.ts";
 import { meter } from "../computes/meter.ts";
 import { unlessFull } from "../refusal.ts";
 import { Repeated } from "../repeated.ts";
@@ -5,6 +6,9 @@ import type { DrivenService } from "./driven-service.ts";
 
 /** Interval at which usage is recorded, in milliseconds: of a process that is killed, no more than this is lost. */
 const everyMs = 600_000;
+
+/** The most computes that one turn of the loop records. */
+const mostAtOnce = 50;
 
 /**
  * Records the usage of running computes also while nobody comes or goes: when the service begins again, they are idle,
@@ -16,7 +20,7 @@ export class UsageKeeper {
 
   constructor(service: DrivenService) {
     this.#service = service;
-    this.#repeated = new Repeated(service.context.clock, everyMs, () => this.#record());
+    this.#repeated = new Repeated(service.context.clock, everyMs, () => this.#recordInTurns());
   }
 
   begin(): void {
@@ -25,15 +29,30 @@ export class UsageKeeper {
 
   /** To be called while the clients are still there, by whom the size of a compute counts. */
   close(): Promise<void> {
-    this.#record();
+    this.#record(this.#running());
     return this.#repeated.close();
   }
 
-  #record(): void {
-    if (this.#service.context.store.endpoints.active().length === 0) return;
+  #running(): string[] {
+    return this.#service.context.store.endpoints.active().map(({ id }) => id);
+  }
+
+  /** Hundreds may run: each turn of the loop records few. */
+  async #recordInTurns(): Promise<void> {
+    const ids = this.#running();
+    for (let next = 0; next < ids.length && !this.#repeated.isClosed; next += mostAtOnce) {
+      if (next > 0) await elapsed(this.#service.context.clock, 0);
+      this.#record(ids.slice(next, next + mostAtOnce));
+    }
+  }
+
+  #record(ids: readonly string[]): void {
+    if (ids.length === 0) return;
     unlessFull(() =>
       this.#service.change((context, at) => {
-        for (const endpoint of context.store.endpoints.active()) {
+        for (const id of ids) {
+          const endpoint = context.store.endpoints.byId(id);
+          if (endpoint?.currentState !== "active") continue;
           meter(context, endpoint, at);
           context.store.endpoints.update(endpoint);
         }

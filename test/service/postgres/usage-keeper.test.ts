@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { UsageKeeper } from "../../../src/service/postgres/usage-keeper.ts";
+import { primary, project, Shop } from "../support/shop.ts";
+
+/** A keeper of the usage of a shop in which 120 computes run, with the timers that it has set. */
+function kept() {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: -1 });
+  const { endpoints } = shop.core.context.store;
+  const like = endpoints.byId(primary);
+  if (!like) throw new Error("the primary is gone");
+  shop.core.change(() => {
+    for (let n = 1; n < 120; n += 1) endpoints.insert({ ...like, id: `ep-more-${n}`, type: "read_only" });
+  });
+  const timers: (() => void)[] = [];
+  const clock = {
+    now: () => shop.time.now(),
+    after: (_: number, act: () => void) => {
+      timers.push(act);
+      return () => {};
+    },
+  };
+  const keeper = new UsageKeeper({
+    context: { ...shop.core.context, clock },
+    change: (act) => shop.core.change(act),
+    onChange: (follower) => shop.core.onChange(follower),
+  });
+  keeper.begin();
+  shop.time.pass(600_000);
+  const recorded = () => endpoints.list(project).filter(({ meteredAt }) => meteredAt === shop.time.now()).length;
+  const next = async () => {
+    timers.shift()?.();
+    await new Promise(setImmediate);
+    return recorded();
+  };
+  return { keeper, next, recorded, timers };
+}
+
+it("the usage of many running computes is recorded in turns of the loop, and again ten minutes later", async () => {
+  const { next, timers } = kept();
+  expect([await next(), await next(), await next()]).toEqual([50, 100, 120]);
+  expect(timers).toHaveLength(1);
+});
+
+it("the usage of all running computes is recorded when the keeper closes, also between two turns", async () => {
+  const { keeper, next, recorded } = kept();
+  expect(await next()).toBe(50);
+  const closed = keeper.close();
+  expect(recorded()).toBe(120);
+  expect(await next()).toBe(120);
+  await closed;
+});
