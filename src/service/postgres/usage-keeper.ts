@@ -38,12 +38,14 @@ export class UsageKeeper {
   }
 
   /** Hundreds may run: each turn of the loop records few. */
-  async #recordInTurns(): Promise<void> {
-    const ids = this.#running();
-    for (let next = 0; next < ids.length && !this.#repeated.isClosed; next += mostAtOnce) {
-      if (next > 0) await elapsed(this.#service.context.clock, 0);
-      this.#record(ids.slice(next, next + mostAtOnce));
-    }
+  #recordInTurns(ids = this.#running()): Promise<void> | undefined {
+    this.#record(ids.slice(0, mostAtOnce));
+    return ids.length > mostAtOnce ? this.#recordLater(ids.slice(mostAtOnce)) : undefined;
+  }
+
+  async #recordLater(ids: readonly string[]): Promise<void> {
+    await elapsed(this.#service.context.clock, 0);
+    if (!this.#repeated.isClosed) await this.#recordInTurns([...ids]);
   }
 
   #record(ids: readonly string[]): void {
