@@ -3,7 +3,7 @@ import { Refusal, refusals } from "../refusal.ts";
 import type { Shares } from "../sharing/shares.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Length from which an answer is long, in characters: making one takes milliseconds, and most lists are shorter. */
+/** Length from which an answer is long, in bytes: making one takes milliseconds, and most lists are shorter. */
 const long = 65_536;
 
 /** Bytes that count for an answer while it is waited for: those of the longest schema. */
@@ -70,12 +70,13 @@ export class LongAnswers {
 
   /** The answer, held in the budget until it is sent. */
   #held(call: Answered, exchange: Exchange): Exchange | Refusal {
-    const hasRoom = this.count(call, lengthOf(exchange));
+    const hasRoom = this.count(call, "reply" in exchange ? exchange.reply.body : undefined);
     return call.reads && !hasRoom ? refusals.noRoomForBytes() : exchange;
   }
 
   /** Counts a long answer in the budget until it is sent; false where its caller's share has no room for it. */
-  count({ caller, outgoing }: Pick<Answered, "caller" | "outgoing">, length: number): boolean {
+  count({ caller, outgoing }: Pick<Answered, "caller" | "outgoing">, body = ""): boolean {
+    const length = Buffer.byteLength(body);
     if (length < long) return true;
     const holding = this.#bytes.of(caller);
     if (!holding.take(length)) return false;
@@ -83,9 +84,4 @@ export class LongAnswers {
     else outgoing.once("close", () => holding.release());
     return true;
   }
-}
-
-/** The length of an answer, in characters. */
-function lengthOf(exchange: Exchange | undefined): number {
-  return exchange && "reply" in exchange ? (exchange.reply.body?.length ?? 0) : 0;
 }

@@ -171,7 +171,7 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
     const from = networkOf(call.remote);
     const reply = await sql.answer({ headers, from, hold, body: (room) => readBody(incoming, room), gone });
     // An error has the words of a client, and may be long.
-    const hasRoom = caller === undefined || long.count({ caller, outgoing }, reply.body?.length ?? 0);
+    const hasRoom = caller === undefined || long.count({ caller, outgoing }, reply.body);
     await sendBeforeEnd(request, forAnySite(hasRoom ? reply : service.refused(call, refusals.noRoomForBytes())));
   } catch (error) {
     // A client that went away in the middle of its request waits for no answer.

@@ -131,6 +131,15 @@ it("long answers that are not taken count in the share of their caller until the
   expect(bytes.all).toBe(0);
 });
 
+it("long answers count by their bytes, of which some characters have three", async () => {
+  const bytes = new Shares(1_000_000);
+  const answers = new LongAnswers(bytes);
+  const { outgoing } = await unread();
+  const page: Exchange = { kind: "answer", reply: { status: 200, headers: {}, body: "頁".repeat(30_000) }, delayMs: 0 };
+  await answers.make({ caller: "ana", outgoing, reads: true }, () => page);
+  expect(bytes.all).toBe(90_000);
+});
+
 it("what a caller holds of long answers counts against its account, or the network of a stranger, and nobody else", async () => {
   const bytes = new Shares(140_000_000);
   await using shop = await ListeningShop.start({}, { bytes });
