@@ -277,14 +277,21 @@ export class BranchStorage {
   }
 }
 
+/** The bytes of the files in a directory: nothing for what a running server removes meanwhile, directories too. */
 export async function sizeOf(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const sizes = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      stat(join(entry.parentPath, entry.name))
-        .then(({ size }) => size)
-        .catch(() => 0),
-    );
+  const entries = await readdir(directory, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const sizes = entries.map(async (entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return sizeOf(path);
+    return entry.isFile()
+      ? stat(path).then(
+          ({ size }) => size,
+          () => 0,
+        )
+      : 0;
+  });
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
+import { BranchStorage, sizeOf } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
 import { Templates } from "../../../../src/service/postgres/server/templates.ts";
@@ -103,4 +103,10 @@ it("removes one directory where something else is due, and the others when it is
   expect(left()).toBe(2);
   await storage(0).removeUnrecorded();
   expect(left()).toBe(0);
+});
+
+it("the size of data is that of its files, and nothing for a directory that has vanished by then", async () => {
+  expect(await sizeOf(from)).toBe(3 * mebibyte + 20);
+  expect(await sizeOf(join(from, "pg_replslot", "copy_1"))).toBe(0);
+  await expect(sizeOf(join(from, "rows"))).rejects.toThrow("ENOTDIR");
 });
