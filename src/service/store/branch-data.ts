@@ -92,6 +92,16 @@ export class BranchDataRows {
     return this.#wanted.one("WHERE branch_id = ?", branchId);
   }
 
+  /** The copies asked for before another one that concern its data: what its source is to be, and what get its own. */
+  before({ seq, branchId, sourceId }: CopyWanted): CopyWanted[] {
+    // Two searches: for both at once SQLite goes through all copies of all accounts in their order.
+    const earlier = "AND +seq < ? ORDER BY +seq";
+    return [
+      ...this.#wanted.all(`WHERE branch_id = ? ${earlier}`, sourceId, seq),
+      ...this.#wanted.all(`WHERE source_id = ? ${earlier}`, branchId, seq),
+    ];
+  }
+
   /** The copies that are to be made, in the order in which they were asked for. */
   sources(): CopyWanted[] {
     return this.#wanted.all("ORDER BY seq");

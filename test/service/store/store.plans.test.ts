@@ -114,3 +114,12 @@ it("a branch without data is found among those that have none, and is none once 
   branchData.put({ branchId: first, generation: "two", catalog: "{}", ...sizes });
   expect([branches.exists(first), branchData.missing()]).toEqual([true, others]);
 });
+
+it("the copies that another one waits for are found by an index, however many are wanted of all branches", () => {
+  const wanted = { seq: 9, branchId: "br-one", sourceId: "br-two", point: undefined, schemaOnly: false };
+  const found = statementsOf(({ core }) => core.context.store.branchData.before({ ...wanted, replaced: undefined }));
+  expect(found.statements).toHaveLength(2);
+  expect(scansIn(found)).toEqual([]);
+  const steps = found.statements.flatMap((sql) => found.shop.database.all(`EXPLAIN QUERY PLAN ${sql}`));
+  expect(steps.map(({ detail }) => String(detail)).filter((step) => /rowid/.test(step))).toEqual([]);
+});

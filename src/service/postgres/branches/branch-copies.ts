@@ -102,13 +102,13 @@ export class BranchCopies {
     return project && { branch, project };
   }
 
-  async #waitForEarlier({ branchId, sourceId, seq }: CopyWanted): Promise<void> {
+  async #waitForEarlier(wanted: CopyWanted): Promise<void> {
+    const { sourceId } = wanted;
     const { branches, branchData } = this.#ports.store;
     if (!branches.exists(sourceId)) {
       throw new ServerFailed(`branch ${sourceId}, whose data it was to have, was deleted: restore another branch's`);
     }
-    const earlier = branchData.sources().filter((one) => one.seq < seq);
-    const concerned = earlier.filter((one) => one.branchId === sourceId || one.sourceId === branchId);
+    const concerned = branchData.before(wanted);
     const sourceLacks = branchData.get(sourceId) ? [] : [sourceId];
     for (const id of new Set([...sourceLacks, ...concerned.map((one) => one.branchId)])) {
       await this.ensure(id).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { BranchCopies } from "../../../../src/service/postgres/branches/branch-copies.ts";
 import type { MadeData } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
@@ -137,6 +137,13 @@ describe("a copy", () => {
     disk.failing.clear();
     await copies.ensure("br-a");
     expect([disk.textOf("br-c"), disk.textOf("br-a")]).toEqual(["new br-a", "new br-b"]);
+  });
+
+  it("looks at none of the thousands that others want", async () => {
+    want("br-c", "br-a");
+    const looks = vi.spyOn(store.branchData, "sources");
+    await copies.ensure("br-c");
+    expect([looks.mock.calls, disk.textOf("br-c")]).toEqual([[], "new br-a"]);
   });
 
   it("waits for no other, and needs no turn where there is data", async () => {
