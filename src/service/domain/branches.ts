@@ -41,6 +41,8 @@ export function createBranch(
   if (isProtected) refuseProtectedBeyondLimit(context, project);
   refuseLong("annotation_value", wanted.annotation_value, () => context.store.branches.lengthOfDetails(project.id));
   refuseWhileLocked(context, project.id);
+  // The roles and databases are those of data that may never come.
+  if (source.currentState === "resetting") throw refusals.projectBusy();
   const details = {
     init_source,
     annotations: wanted.annotation_value ?? {},

@@ -2,7 +2,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
-import { ServiceOnFakes } from "../fake/fake-service.ts";
+import { type FakesOptions, ServiceOnFakes } from "../fake/fake-service.ts";
 import { project } from "../rig.ts";
 
 const branches = `/projects/${project}/branches`;
@@ -12,16 +12,18 @@ let fakes: ServiceOnFakes;
 let other: string;
 let own: string;
 let compute: string;
+beforeEach(() => begin());
+afterEach(() => fakes[Symbol.asyncDispose]());
+
 /** Two children of a branch, each with a row of its own and a compute that runs. */
-beforeEach(async () => {
-  fakes = await ServiceOnFakes.start(undefined, { keepsStore: true });
+async function begin(options: FakesOptions = {}): Promise<void> {
+  fakes = await ServiceOnFakes.start(undefined, { keepsStore: true, ...options });
   ({ id: other } = await fakes.branch({}, [{ type: "read_write" }]));
   const made = await fakes.branch({}, [{ type: "read_write" }]);
   [own, compute] = [made.id, made.computes[0] ?? ""];
   fakes.write("theirs", other);
   fakes.write("ours", own);
-});
-afterEach(() => fakes[Symbol.asyncDispose]());
+}
 
 /** Lets no copy be made until the returned function is called. */
 function withoutRoomForCopies(): () => void {
@@ -90,6 +92,20 @@ describe("a restore whose copy fails", () => {
     await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other });
     expect([fakes.contentOf(own).rows, fakes.store.branches.byId(own)?.parentId]).toEqual([["theirs"], other]);
   });
+});
+
+it("a branch that is being restored gets no children, as it may keep its data without the roles and databases to come", async () => {
+  await fakes[Symbol.asyncDispose]();
+  await begin({ projectLock: false });
+  await fakes.change(`POST ${branches}/${own}/databases`, { database: { name: "late", owner_name: "app" } });
+  const makeRoom = withoutRoomForCopies();
+  await fakes.send(`POST ${branches}/${own}/restore`, { source_branch_id: other });
+  const child = { branch: { parent_id: own }, endpoints: [] };
+  expect(await fakes.send(`POST ${branches}`, child)).toMatchObject({ status: 423 });
+  await fakes.settled();
+  makeRoom();
+  const { id } = await fakes.branch({ parent_id: own });
+  expect(fakes.store.catalogs.databases(id).map(({ name }) => name)).toContain("late");
 });
 
 it("a restore that was answered ends at the next start, where the service ends amid its copy", async () => {

@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { cryptoIds } from "../../../../src/service/ids.ts";
+import type { ServiceOptions } from "../../../../src/service/options.ts";
 import { Postgres, type PostgresSettings } from "../../../../src/service/postgres/postgres.ts";
 import { Seed } from "../../../../src/service/seed/document.ts";
 import { applySeed } from "../../../../src/service/seed/seed.ts";
@@ -29,6 +30,7 @@ export interface FakesOptions {
   env?: Readonly<Record<string, string>>;
   /** How much faster the service's own times pass. */
   timeScale?: number;
+  projectLock?: boolean;
 }
 
 export interface Begun {
@@ -53,13 +55,13 @@ export class ServiceOnFakes implements AsyncDisposable {
 
   readonly #settings: Partial<PostgresSettings>;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #timeScale: number;
+  readonly #options: Pick<ServiceOptions, "timeScale" | "projectLock">;
 
-  constructor({ keepsStore = false, settings = {}, env = {}, timeScale = 1 }: FakesOptions = {}) {
+  constructor({ keepsStore = false, settings = {}, env = {}, timeScale = 1, projectLock = true }: FakesOptions = {}) {
     this.#file = keepsStore ? this.data : ":memory:";
     this.#settings = settings;
     this.#env = env;
-    this.#timeScale = timeScale;
+    this.#options = { timeScale, projectLock };
   }
 
   static async start(document: object = seed, options: FakesOptions = {}): Promise<ServiceOnFakes> {
@@ -97,7 +99,7 @@ export class ServiceOnFakes implements AsyncDisposable {
       store.close();
       throw error;
     });
-    const options = { timeScale: this.#timeScale };
+    const options = this.#options;
     this.#service = createService({ clock, random: () => 0.5, ids, store, options, behind: this.#postgres, onError });
     if (document) this.core.change((context, at) => applySeed(context, Seed.parse(document), at));
   }
