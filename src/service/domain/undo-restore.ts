@@ -14,8 +14,13 @@ const Replaced = z.object({
   databases: z.array(z.object({ ...made, id: z.number(), ownerName: z.string() })),
 });
 
-/** The text of this that `undoRestore` takes; `undefined` of a branch without data, which can only get some. */
+/**
+ * The text of this that `undoRestore` takes; `undefined` of a branch without data, which can only get some. Where an
+ * earlier restore was not made, its rows are not those of the data: what that one replaced is.
+ */
 export function replacedOf({ branches, branchData, catalogs }: Store, branchId: string): string | undefined {
+  const unmade = branchData.sourceOf(branchId);
+  if (unmade) return unmade.replaced;
   const branch = branchData.get(branchId) && branches.byId(branchId);
   if (!branch) return undefined;
   const [roles, databases] = [catalogs.roles(branchId), catalogs.databases(branchId)];
@@ -25,13 +30,15 @@ export function replacedOf({ branches, branchData, catalogs }: Store, branchId: 
 
 /**
  * Leaves a branch as it was, whose restore has failed: its data was not touched. A later end, and a branch that keeps
- * what the branch was, stay.
+ * what the branch was, stay. Its parent may be gone or have an end by now, as it had no child: then it has none.
  */
 export function undoRestore({ store }: ServiceContext, { branchId, seq, replaced }: CopyWanted, at: number): void {
   const { branches, branchData, catalogs } = store;
   const branch = branches.byId(branchId);
   if (replaced === undefined || !branch || branchData.sourceOf(branchId)?.seq !== seq) return;
-  const { parentId, beginning, ...rows } = Replaced.parse(JSON.parse(replaced));
+  const { parentId: earlierId, beginning, ...rows } = Replaced.parse(JSON.parse(replaced));
+  const parent = branches.get(branch.projectId, earlierId ?? "");
+  const parentId = parent?.expiresAt === undefined ? parent?.id : undefined;
   const { parent_lsn: _, parent_timestamp: __, last_reset_at: ___, ...others } = branch.details;
   branches.update({ ...branch, parentId, details: { ...others, ...beginning } }, at);
   catalogs.replace(branchId, rows);

@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { replacedOf } from "../../../../src/service/domain/undo-restore.ts";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
 import { type FakesOptions, ServiceOnFakes } from "../fake/fake-service.ts";
@@ -91,6 +92,45 @@ describe("a restore whose copy fails", () => {
     makeRoom();
     await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other });
     expect([fakes.contentOf(own).rows, fakes.store.branches.byId(own)?.parentId]).toEqual([["theirs"], other]);
+  });
+
+  it.each([
+    ["is made as soon as it can be, where an earlier version of the service has left one unmade", false, "theirs"],
+    ["leaves the branch with what was there before another one that was not made", true, "ours"],
+  ])("%s", async (_, isKnown, row) => {
+    await fakes.change(`POST ${branches}/${own}/databases`, { database: { name: "late", owner_name: "app" } });
+    const { branchData, catalogs } = fakes.store;
+    const replaced = isKnown ? replacedOf(fakes.store, own) : undefined;
+    catalogs.copy(other, own, 0, (name) => name);
+    branchData.setSource({ branchId: own, sourceId: other, replaced });
+    const makeRoom = withoutRoomForCopies();
+    const [failed] = (await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other })).slice(-1);
+    expect(failed).toMatchObject({ status: "failed" });
+    makeRoom();
+    await beginsAgain();
+    const { rows, databases } = fakes.contentOf(own);
+    expect([rows, Object.hasOwn(databases, "late")]).toEqual([[row], isKnown]);
+    expect(fakes.store.branchData.sources()).toEqual([]);
+  });
+
+  it.each([
+    ["has an end", 0],
+    ["has ended", 120_000],
+  ])("leaves a branch without a parent where that %s by then, as it had no child", async (_, passed) => {
+    const { id: parent } = await fakes.branch({});
+    await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: parent });
+    const copy = Promise.withResolvers<never>();
+    const making = vi.spyOn(BranchStorage.prototype, "make").mockImplementationOnce(() => copy.promise);
+    onTestFinished(() => making.mockRestore());
+    await fakes.send(`POST ${branches}/${own}/restore`, { source_branch_id: other });
+    const end = new Date(fakes.clock.now() + 60_000).toISOString();
+    await fakes.send(`PATCH ${branches}/${parent}`, { branch: { expires_at: end } });
+    fakes.clock.advance(passed);
+    await fakes.until(() => fakes.store.branches.exists(parent) === (passed === 0));
+    copy.reject(new ServerFailed("the server ended"));
+    await fakes.settled();
+    expect(fakes.operations().at(-1)).toMatchObject({ status: "failed" });
+    expect(fakes.store.branches.byId(own)?.parentId).toBe(undefined);
   });
 });
 
