@@ -28,6 +28,7 @@ const mostStuck = 15;
  *   sessions that take note of a drop     | those that wait for their clients are ended, and later it is given up
  *   a checkpoint that waits for a page    | it is given up: a client's function runs amid a change of an index
  *   a place among the connections         | it is tried again for a while
+ *   room for its locks                    | it is given up at once
  *
  * Rejects with `Held` where that is not enough: a session that computes without a pause ends with its server alone.
  */
@@ -132,8 +133,11 @@ const advice = "a session of a client holds it up, and ends at the latest with a
 
 const noPlace = "53300";
 
+/** SQLSTATE of a server whose locks are all taken: not even a superuser's session opens. */
+const noRoom = "53200";
+
 /** SQLSTATEs of what a client can bring about: a wait for a lock or a session that took too long, or was given up. */
-const held = new Set(["40P01", "55006", "55P03", "57014", noPlace]);
+const held = new Set(["40P01", "55006", "55P03", "57014", noPlace, noRoom]);
 
 function isHeld(error: unknown): error is ServerFailed {
   return held.has(codeOf(error) ?? "");

@@ -11,11 +11,13 @@ let done: string[];
 let isBehind: boolean;
 /** True if that ends with the sessions of its server. */
 let isHeldByASession: boolean;
+/** True while a replica lets no session in. */
+let isFull: boolean;
 let logouts: Logouts;
 beforeEach(() => {
   clock = new VirtualClock();
   done = [];
-  isBehind = isHeldByASession = false;
+  isBehind = isHeldByASession = isFull = false;
   const running = [
     compute("ep-main", "br-main", "read_write"),
     compute("ep-replica", "br-main", "read_only"),
@@ -23,12 +25,16 @@ beforeEach(() => {
   ];
   logouts = new Logouts({
     running: () => running,
-    sessions: { open: ({ port }) => Promise.resolve(session(running[port]?.endpoint.id ?? "")) },
+    sessions: {
+      open: ({ port }) =>
+        isFull ? Promise.reject(new Error("full")) : Promise.resolve(session(running[port]?.endpoint.id ?? "")),
+    },
     clients: { logOut: (id, roles) => void done.push(`${id}: clients of ${roles?.join() ?? "all"}`) },
     clock,
     restart: ({ id }) => {
       done.push(`${id}: starts again`);
       isBehind &&= !isHeldByASession;
+      isFull = false;
       return Promise.resolve(running.find(({ endpoint }) => endpoint.id === id));
     },
   });
@@ -129,6 +135,18 @@ it("a replica that is behind thirty seconds after it has started again is given 
   await expect(ending).rejects.toThrow("replica ep-replica is behind: sessions may be open there");
   expect(done.slice(-1)).toEqual(["ep-replica: closed"]);
   expect(done).not.toContain("ep-replica: clients of app");
+});
+
+it("a replica that lets no session in, as a client has all its locks, starts again", async () => {
+  isFull = true;
+  await logouts.end("br-main", session("ep-main"), ["app"]);
+  expect(done.slice(-6)).toEqual([
+    "ep-replica: starts again",
+    "ep-replica: has 0/AB",
+    ...ends("ep-replica", "'app'"),
+    "ep-replica: clients of app",
+    "ep-replica: closed",
+  ]);
 });
 
 it("a branch whose primary does not run here has no other clients to log out", async () => {

@@ -29,6 +29,12 @@ export const sessions: Readonly<Record<string, Holder>> = {
       await until(await tenant.open({ role: "app" }), "wait_event = 'PgSleep'");
     },
   },
+  "every lock of the server": {
+    hold: async (tenant) => {
+      const client = await tenant.open();
+      await client.query("SELECT pg_advisory_lock(i) FROM generate_series(1, 1000000) i").catch(() => {});
+    },
+  },
   "COPY in half way": {
     hold: async (tenant) => {
       const client = await run(await tenant.open({ role: "app" }), "BEGIN", "COMMENT ON DATABASE doomed IS 'x'");

@@ -99,6 +99,12 @@ describe("a statement of the service", () => {
     expect(await refused).toBeInstanceOf(Held);
   });
 
+  it("a session for whose locks the server has no room is held at once", async () => {
+    const none = new ServerFailed("none", { cause: Object.assign(new Error("none"), { code: "53200" }) });
+    const refused = unheld(() => Promise.reject(none), clock)("stock");
+    await expect(refused).rejects.toBeInstanceOf(Held);
+  });
+
   it("a statement that fails for another reason is not held", async () => {
     const { ended } = await begun();
     const error = new ServerFailed("no", { cause: Object.assign(new Error("no"), { code: "42501" }) });

@@ -18,10 +18,10 @@ const once: Readonly<Record<string, readonly string[]>> = {
     "computing without interrupts",
     "page of an index",
   ],
-  "reset password": ["prepared in a database that it closed"],
+  "reset password": ["prepared in a database that it closed", "every lock of the server"],
   "rename database": ["tx: GRANT ON DATABASE"],
   "create role": ["tx: CREATE ROLE of a name to come"],
-  "delete role": ["tx: lock on the victim's table", "prepared with the victim's table"],
+  "delete role": ["tx: lock on the victim's table", "prepared with the victim's table", "every lock of the server"],
 };
 
 /** HOLDERS names operations that each holder is to meet, by a pattern: `.` for all. */
