@@ -58,9 +58,10 @@ interface Rename {
 
 /** Renames to be made: none takes the name of a database that keeps it. `existing` becomes what is there then. */
 function renamesOf(applied: BranchCatalog, wanted: BranchCatalog, existing: Set<string>): Rename[] {
-  let renames = wanted.databases.flatMap(({ id, name }): Rename[] => {
-    const before = applied.databases.find((one) => one.id === id && existing.has(one.name));
-    return before && before.name !== name ? [{ from: before.name, to: name }] : [];
+  const before = new Map(applied.databases.map(({ id, name }) => [id, name]));
+  let renames = wanted.databases.flatMap(({ id, name: to }): Rename[] => {
+    const from = before.get(id);
+    return from !== undefined && from !== to && existing.has(from) ? [{ from, to }] : [];
   });
   for (let all = -1; all !== renames.length; ) {
     all = renames.length;

@@ -24,12 +24,15 @@ export function inherited(
   ofSource: readonly Named[] | undefined,
   own: readonly Named[],
 ): BranchCatalog {
+  const present = new Map(ofSource?.map(({ id, name }) => [id, name]));
+  const names = new Set(present.values());
+  const ownIds = new Map(own.map(({ id, name }) => [name, id]));
   const databases = brought.databases.map((database) => {
     if (ofSource === undefined) return { ...database, id: unknownId };
-    const now = ofSource.find(({ id }) => id === database.id);
-    const meant = now && own.find(({ name }) => name === now.name);
-    const isReplaced = database.id !== unknownId && !now && ofSource.some(({ name }) => name === database.name);
-    return { ...database, id: meant?.id ?? (isReplaced ? nobodysId : unknownId) };
+    const now = present.get(database.id);
+    const meant = now === undefined ? undefined : ownIds.get(now);
+    const isReplaced = database.id !== unknownId && now === undefined && names.has(database.name);
+    return { ...database, id: meant ?? (isReplaced ? nobodysId : unknownId) };
   });
   return { ...brought, databases };
 }

@@ -5,6 +5,7 @@ import {
   unknownId,
 } from "../../../../src/service/postgres/catalog/branch-catalog.ts";
 import { syncCatalog } from "../../../../src/service/postgres/catalog/catalog-sync.ts";
+import { privilegedRole } from "../../../../src/service/postgres/session/privileged-role.ts";
 import { literal } from "../../../../src/service/postgres/session/quoting.ts";
 
 const roles = [{ name: "app", login: true, passwordSource: "first" }];
@@ -350,4 +351,35 @@ describe("a catalogue that changes", () => {
     expect(await brought({ roles: [leaver] }, {}, server)).toEqual(['ALTER ROLE "leaver" NOLOGIN PASSWORD NULL']);
     expect(await brought({ roles: [leaver] }, {}, { ...server, roles: [] })).toEqual([]);
   });
+});
+
+it("a start of a branch in which SQL has made thousands of databases looks at each a few times, and not once for each other", async () => {
+  let looks = 0;
+  const many = Array.from({ length: 1000 }, (_, index) => ({
+    name: `database ${index}`,
+    ownerName: "app",
+    get id() {
+      looks += 1;
+      return index + 1;
+    },
+  }));
+  const renamed = { id: 1001, name: "after", ownerName: "app" };
+  const statements: string[] = [];
+  const answers = (sql: string) => {
+    if (sql.includes("server_version_num")) return [["170010"]];
+    if (sql.includes("FROM pg_roles")) return [["app"], [privilegedRole]];
+    if (sql.includes("FROM pg_database")) return [...many, { name: "before" }].map(({ name }) => [name, "app"]);
+    if (sql.includes("RENAME")) statements.push(sql);
+    return [];
+  };
+  const client = { query: (sql: string) => Promise.resolve(answers(sql)), [Symbol.dispose]() {} };
+  await syncCatalog({
+    applied: { ...wanted, databases: [...many, { ...renamed, name: "before" }] },
+    wanted: { ...wanted, databases: [...many, renamed] },
+    passwordOf: () => "x",
+    connect: () => Promise.resolve(client),
+    logOut: () => Promise.resolve(),
+  });
+  expect(statements).toEqual([expect.stringContaining('RENAME TO "after"')]);
+  expect(looks).toBeLessThan(20_000);
 });

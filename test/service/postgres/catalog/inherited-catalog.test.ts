@@ -33,3 +33,19 @@ it("a copy that keeps what its source had before a reset takes nothing for delet
   const brought = { rights: 3, roles: [], databases: [{ id: 1, name: "stock", ownerName: "app" }] };
   expect(inherited(brought, undefined, rows("stock")).databases).toEqual([{ id: 0, name: "stock", ownerName: "app" }]);
 });
+
+it("a copy of a branch in which SQL has made thousands of databases looks at each a few times, and not once for each other", () => {
+  let looks = 0;
+  const many = (first: number) =>
+    Array.from({ length: 1000 }, (_, index) => ({
+      id: first + index,
+      ownerName: "app",
+      get name() {
+        looks += 1;
+        return `database ${index}`;
+      },
+    }));
+  const { databases } = inherited({ rights: 3, roles: [], databases: many(1) }, many(1), many(5001));
+  expect(databases.map(({ id }) => id)).toEqual(many(5001).map(({ id }) => id));
+  expect(looks).toBeLessThan(20_000);
+});
