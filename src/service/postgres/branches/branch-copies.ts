@@ -6,7 +6,10 @@ import type { Store } from "../../store/store.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { BranchStorage, MadeData } from "./branch-storage.ts";
 
-/** The most copies of an owner that are made at once: more are no quicker, and keep those of others waiting. */
+/**
+ * The most copies of an owner that are made at once: more are no quicker, and keep those of others waiting. The owner's
+ * projects take turns.
+ */
 const mostOfOwner = 4;
 
 export interface CopyPorts {
@@ -82,16 +85,17 @@ export class BranchCopies {
 
   async #makeWanted(branchId: string, wanted: CopyWanted | undefined): Promise<void> {
     if (wanted) await this.#waitForEarlier(wanted);
-    const ownerId = this.#placeOf(branchId)?.project.owner.id;
-    if (ownerId === undefined) return;
-    await this.#ofOwner.take(ownerId, async () => {
+    const project = this.#placeOf(branchId)?.project;
+    if (!project) return;
+    const make = async () => {
       // The branch may be gone by its turn.
       const place = this.#placeOf(branchId);
       if (!place) return;
       await this.#ports.storage.make(place.branch, place.project.pgVersion, wanted, (made) =>
         this.#record(made, wanted),
       );
-    });
+    };
+    await this.#ofOwner.take(project.owner.id, make, project.id);
   }
 
   #placeOf(branchId: string) {

@@ -66,6 +66,7 @@ beforeEach(async () => {
     projects: [
       project("p", "acc-ana", ["br-a", "br-b", "br-c", "br-d"]),
       project("many", "acc-bob", ["br-1", "br-2", "br-3", "br-4", "br-5", "br-6", "br-7"]),
+      project("few", "acc-bob", ["br-few"]),
     ],
   });
   ({ store } = service.core.context);
@@ -253,6 +254,18 @@ it("four copies of an owner are made at once, however many are wanted, and those
   for (const { resolve } of disk.held.values()) resolve();
   await Promise.all(ofBob);
   expect(disk.textOf("br-6")).toBe("new br-6");
+});
+
+it("the projects of an owner take turns with their copies, however many one of them has", async () => {
+  const ids = ["br-1", "br-2", "br-3", "br-4", "br-5", "br-6", "br-7", "br-few"];
+  for (const id of ids) disk.held.set(id, Promise.withResolvers());
+  const all = ids.map((id) => copies.ensure(id));
+  await expect.poll(() => disk.made).toHaveLength(4);
+  for (const id of ["br-1", "br-2"]) disk.held.get(id)?.resolve();
+  await Promise.all(all.slice(0, 2));
+  await expect.poll(() => disk.made).toEqual(["br-1", "br-2", "br-3", "br-4", "br-5", "br-few"]);
+  for (const { resolve } of disk.held.values()) resolve();
+  await Promise.all(all);
 });
 
 it("a copy that waits for its turn is not made once its branch is gone, or the service ends", async () => {
