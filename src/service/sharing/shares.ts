@@ -37,6 +37,11 @@ export class Shares {
     return this.#all;
   }
 
+  /** The number of holders that hold something. */
+  get holders(): number {
+    return this.#held.size;
+  }
+
   /** The part of one request or connection, nothing at first. With a clock it is patient: `room` waits. */
   of(holder: string, clock?: Timers): Holding {
     const part: Part = { holder, own: 0, isPatient: clock !== undefined, end: () => {} };

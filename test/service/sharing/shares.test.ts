@@ -14,15 +14,16 @@ it("a holder alone gets half of the budget, the next ones half of what is left, 
   expect(bytes.all).toBe(84);
 });
 
-it("bytes that are given back are free, once", () => {
+it("bytes that are given back are free, once, and nothing is left of a holder that has given back all", () => {
   const bytes = new Shares(100);
   const [one, two] = [bytes.of("one"), bytes.of("one")];
   expect([one.take(30), two.take(20), two.take(1)]).toEqual([true, true, false]);
   one.release();
   one.release();
   expect([bytes.all, two.take(30), two.take(1)]).toEqual([20, true, false]);
+  expect(bytes.holders).toBe(1);
   two.release();
-  expect(bytes.all).toBe(0);
+  expect([bytes.all, bytes.holders]).toEqual([0, 0]);
 });
 
 /** A clock whose timers end with `late`. */
