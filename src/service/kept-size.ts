@@ -13,6 +13,11 @@ export function refuseLong(what: string, kept: unknown, lengthOfOthers: () => nu
   if (length > mostOfOne) {
     throw refusals.invalid(`${what}: ${length} characters of JSON are too many, at most ${mostOfOne} are possible`);
   }
+  refuseMuch(what, length, lengthOfOthers);
+}
+
+/** Refuses so many characters more in a list that is made in one go where it would have too many. */
+export function refuseMuch(what: string, length: number, lengthOfOthers: () => number): void {
   if (length > little && length + lengthOfOthers() > mostOfAll) {
     throw refusals.unprocessable(
       `${what}: all of them in one list have at most ${mostOfAll} characters of JSON, so keep less or delete some`,

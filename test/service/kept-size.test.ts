@@ -116,6 +116,35 @@ describe("what is kept with all objects of a list", () => {
     expect([restore(noted), restore(staging)]).toEqual([422, 200]);
   });
 
+  it("counts for projects that come by a transfer, unless they keep little", () => {
+    const [line, body] = ways["settings with a project"]?.(16_000) ?? ["", {}];
+    shop.applySeed({ projects: [{ id: "ana-little", owner: "acc-ana", branches: [{ id: "br-little" }] }] });
+    shop.ana(line.replace(project, "ana-own"), body);
+    const long = "json_set(details, '$.settings', json_object('long', printf('%.*c', 3990000, 'x')))";
+    shop.database.run(`UPDATE projects SET details = ${long} WHERE id = 'shop-two'`);
+    const transfer = (id: string) =>
+      shop.ana("POST /users/me/projects/transfer", { destination_org_id: "org-shop", project_ids: [id] });
+    expect(transfer("ana-own")).toMatchObject({
+      status: 406,
+      body: { message: expect.stringMatching(/^the projects cannot go to org-shop: settings: all .* at most 4000000/) },
+    });
+    expect(transfer("ana-little").status).toBe(200);
+  });
+
+  it("counts for the computes of a deleted branch until nobody can recover it", () => {
+    shop = new Shop({ rateLimits: undefined, projectLock: false, branchRecovery: true });
+    const made = shop.ana(`POST ${branches}`, { endpoints: [{ type: "read_write" }] });
+    const { id } = z.object({ branch: z.object({ id: z.string() }) }).parse(made.body).branch;
+    shop.finishOperations();
+    const long = "json_object('pg_settings', json_object('long', printf('%.*c', 3990000, 'x')))";
+    shop.database.run(`UPDATE endpoints SET settings = ${long} WHERE branch_id = ?`, id);
+    expect(shop.ana(`DELETE ${branches}/${id}`).status).toBe(200);
+    const request = ways["settings with a compute"]?.(16_000) ?? ["", {}];
+    expect(shop.ana(...request).status).toBe(422);
+    expect(shop.ana(`DELETE ${branches}/${id}?hard_delete=true`).status).toBe(204);
+    expect(shop.ana(...request).status).toBe(200);
+  });
+
   it("counts for a change too, and lets a compute shrink its own", () => {
     for (let made = 0; made < 255; made += 1)
       shop.ana(`POST ${computes}`, compute({ pgbouncer_settings: kept(16_300) }));

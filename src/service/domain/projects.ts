@@ -1,6 +1,6 @@
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import { planOf } from "../accounts/owner.ts";
-import { checkSettings, checkSizes, checkSuspension, sizesOf } from "../computes/limits.ts";
+import { checkSettings, checkSizes, checkSuspension, refuseBeyondOwner, sizesOf } from "../computes/limits.ts";
 import { refuseWhileLocked } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
@@ -27,6 +27,7 @@ export function createProject(
   at: number,
 ): CreatedBranch & { project: Project } {
   refuseProjectsBeyondLimit(context, owner, 1);
+  refuseBeyondOwner(context, owner, "branches", 1);
   const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
   const default_endpoint_settings = usualSettings(wanted);
   const pgVersion = wanted.pg_version ?? 17;

@@ -1,6 +1,7 @@
 import { isSameOwner, moveProjects, planOf } from "../accounts/owner.ts";
 import { checkPlan, refuseBeyondOwner } from "../computes/limits.ts";
 import type { ServiceContext } from "../context.ts";
+import { refuseMuch } from "../kept-size.ts";
 import { Refusal, refusals, required } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import {
@@ -27,6 +28,8 @@ export function transferProjects(
   if (isSameOwner(from, to)) return;
   const plan = planOf(context.store, to);
   fitting(`the projects cannot go to ${to.id}`, () => refuseProjectsBeyondLimit(context, to, own.size));
+  const [kept, others] = [projects.lengthAmong(ids), projects.lengthOfDetails(to)];
+  fitting(`the projects cannot go to ${to.id}`, () => refuseMuch("settings", kept, () => others));
   for (const id of branches.projectsBeyond(ids, mostOfKinds(context, to))) {
     const project = { ...required("project", projects.get(id)), owner: to };
     fitting(`project ${id} cannot go to ${to.id}`, () => {

@@ -175,9 +175,10 @@ export class Endpoints {
     return this.#shapes.select(`SELECT DISTINCT ${columns} FROM ${computes}`, JSON.stringify(projectIds));
   }
 
-  /** The length of the settings of all computes of a project, as they are stored. */
+  /** The length of the settings of all computes of a project, of deleted branches too, as they are stored. */
   lengthOfSettings(projectId: string): number {
-    return this.#table.length("settings", "WHERE project_id = ?", projectId);
+    const tables = [this.#table, this.#deleted];
+    return tables.reduce((sum, table) => sum + table.length("settings", "WHERE project_id = ?", projectId), 0);
   }
 
   countMetered(projectId: string): number {

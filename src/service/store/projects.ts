@@ -112,6 +112,11 @@ export class Projects {
     return this.#table.length("details", `WHERE id IN ${idsOfOwners}`, ...ownerLists([owner]));
   }
 
+  /** The same of some projects. */
+  lengthAmong(ids: readonly string[]): number {
+    return this.#table.length("details", "WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+  }
+
   count({ kind, id }: Owner): number {
     return this.#table.count(`WHERE owner_${kind}_id = ? AND removed = 0`, id);
   }

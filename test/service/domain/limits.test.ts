@@ -100,7 +100,7 @@ describe("an owner whose projects have 12,000 branches or computes together", ()
     expect(shop.core.context.store.projects.get("ana-own")?.owner).toEqual({ kind: "account", id: "acc-ana" });
   });
 
-  it("gets no more branches in any of them", () => {
+  it("gets no more branches in any of them, and none with a project", () => {
     const shop = shopWithMore("branches", preview);
     const statuses = Array.from({ length: 8 }, () => {
       const { status } = shop.ana(`POST ${branches}`, { branch: { parent_id: main } });
@@ -109,5 +109,9 @@ describe("an owner whose projects have 12,000 branches or computes together", ()
     });
     const count = shop.core.context.store.projects.countWithin({ kind: "organization", id: "org-shop" }, "branches");
     expect([count, statuses[0], statuses.at(-1)]).toEqual([12_000, 201, 422]);
+    expect(shop.ana("POST /projects", { project: { org_id: "org-shop" } }).body["message"]).toBe(
+      "branches limit exceeded: all projects of an owner together have at most 12000 branches, so delete one first",
+    );
+    expect(shop.ana("POST /projects", { project: {} }).status).toBe(201);
   });
 });

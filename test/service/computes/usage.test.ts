@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import { computeUnitSizes } from "../../../src/api/compute-units.ts";
+import { dayMs, dayOf, meterBranch } from "../../../src/service/computes/meter.ts";
+import { computeSecondsSince, usageOf, usageOfBranch } from "../../../src/service/computes/usage.ts";
+import { required } from "../../../src/service/refusal.ts";
+import { seededRandom } from "../../simulation/random.ts";
+import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+
+const branches = [main, preview, staging];
+const owner = { kind: "organization", id: "org-shop" } as const;
+
+/** A shop in which computes of any sizes run since any times, some with clients; the same for the same numbers. */
+function shopWithRunning(seed: number, timeScale: number): Shop {
+  const random = seededRandom(seed);
+  const upTo = (most: number) => Math.floor(random() * most);
+  const shop = new Shop({ timeScale });
+  const { store } = shop.core.context;
+  const like = required("primary", store.endpoints.byId(primary));
+  const began = shop.time.now();
+  shop.time.pass(5 * dayMs + upTo(dayMs));
+  for (let n = 0; n < 20; n += 1) {
+    const least = upTo(computeUnitSizes.length);
+    const [minCu = 1, maxCu = minCu] = [least, least + upTo(3)].map((at) => computeUnitSizes[at]);
+    const id = `ep-more-${n}`;
+    const branchId = branches[n % branches.length] ?? main;
+    // One at the beginning of a day, where both kinds of parts meet.
+    const meteredAt = n === 0 ? dayOf(shop.time.now()) * dayMs : began + upTo(shop.time.now() - began + 1);
+    const own = { id, branchId, minCu, maxCu, meteredAt, currentState: "active", suspendDue: undefined } as const;
+    store.endpoints.insert({ ...like, ...own, type: "read_only" });
+    const closesAt = shop.time.now() + dayMs;
+    for (let open = upTo(4) * upTo(300); open > 0; open -= 1) {
+      store.connections.open({ endpointId: id, pooled: open % 5 === 0, closesAt });
+    }
+  }
+  return shop;
+}
+
+it.each([
+  [1, 1],
+  [2, 1],
+  [3, 60],
+  [4, 0.3],
+  [5, 7.77],
+])("usage is the same before and after it is recorded, of any computes (%i, time scale %f)", (seed, timeScale) => {
+  const shop = shopWithRunning(seed, timeScale);
+  const { context } = shop.core;
+  const { store } = context;
+  const at = shop.time.now();
+  const days = [dayOf(at), dayOf(at) - 1, dayOf(at) - 4];
+  const seen = () => [
+    usageOf(context, required("project", store.projects.get(project)), at),
+    ...branches.map((id) => usageOfBranch(context, required("branch", store.branches.byId(id)), at)),
+  ];
+  const since = () => computeSecondsSince(context, [owner], days, at);
+  const [before, sinceBefore] = [seen(), since()];
+  for (const id of branches) {
+    const branch = required("branch", store.branches.byId(id));
+    meterBranch(context, branch, at);
+    store.endpoints.deleteOfBranch(branch, false);
+  }
+  expect(Math.min(...sinceBefore, ...before.map(({ activeSeconds }) => activeSeconds))).toBeGreaterThan(0);
+  expect(seen()).toEqual(before);
+  // The parts of each compute in each hour are rounded to milliseconds.
+  for (const [n, seconds] of since().entries())
+    expect(Math.abs(seconds - (sinceBefore[n] ?? 0))).toBeLessThanOrEqual(1);
+});
