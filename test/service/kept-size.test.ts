@@ -154,6 +154,16 @@ describe("what is kept with all objects of a list", () => {
   });
 });
 
+it("what is kept is read as it is, without a look at each name: a list has 400,000 of them", () => {
+  const long = { ["n".repeat(200)]: "x".repeat(5000) };
+  const settings = { pg_settings: long, pgbouncer_settings: long };
+  shop.database.run("UPDATE endpoints SET settings = ? WHERE id = ?", JSON.stringify(settings), primary);
+  const defaults = JSON.stringify({ default_endpoint_settings: { pgbouncer_settings: long } });
+  shop.database.run("UPDATE projects SET details = json_patch(details, ?) WHERE id = ?", defaults, project);
+  expect(shop.get(primary)).toMatchObject({ settings });
+  expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject(JSON.parse(defaults));
+});
+
 it("what is kept with an object counts beside that of the others, unless it is so little that it is not summed up", () => {
   const refuse = (length: number, others: number) => () => refuseLong("settings", "x".repeat(length), () => others);
   expect(refuse(1000, 3_998_000)).not.toThrow();

@@ -1,6 +1,6 @@
 import type { ComputeAttribute } from "../../api/compute-attributes.ts";
 import { namesOf } from "../../api/table.ts";
-import { ComputeSettings } from "./details.ts";
+import { type ComputeSettings, StoredSettings } from "./details.ts";
 import { flag, number, type Row, text } from "./row.ts";
 import { type Fields, keptIn } from "./table.ts";
 
@@ -99,5 +99,5 @@ function fromEntries(valueOf: (entry: Entry) => unknown): unknown {
 
 function settingsIn(row: Row, column: string): ComputeSettings {
   const json = text(row, column);
-  return json === '{"pg_settings":{}}' ? { pg_settings: {} } : ComputeSettings.parse(JSON.parse(json));
+  return json === '{"pg_settings":{}}' ? { pg_settings: {} } : StoredSettings.parse(JSON.parse(json));
 }

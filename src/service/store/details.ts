@@ -16,6 +16,9 @@ const PoolerSettings = NamedSettings.meta(keptOnly).optional();
 export const ComputeSettings = EndpointSettings.extend({ pgbouncer_settings: PoolerSettings });
 export type ComputeSettings = z.infer<typeof ComputeSettings>;
 
+/** As they are stored: checked when they were sent, and read by the hundred in one turn of the loop. */
+export const StoredSettings = z.custom<ComputeSettings>();
+
 /** The defaults for new computes of a project. */
 export const DefaultEndpointSettings = z.object({
   pg_settings: NamedSettings.optional(),
@@ -37,6 +40,12 @@ export const ProjectDetails = z.object({
   settings: z.record(z.string(), z.unknown()).optional(),
 });
 export type ProjectDetails = z.infer<typeof ProjectDetails>;
+
+/** As they are stored; see `StoredSettings`. */
+export const StoredProjectDetails = ProjectDetails.extend({
+  default_endpoint_settings: z.custom<DefaultEndpointSettings>().optional(),
+  settings: z.custom<Record<string, unknown>>().optional(),
+});
 
 /** The content that a branch begins with: the parent's data, its schema alone, or that and no parent. */
 export const initSources = ["parent-data", "parent-schema", "schema-only"] as const;

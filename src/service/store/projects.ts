@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import { ProjectDetails } from "./details.ts";
+import { type ProjectDetails, StoredProjectDetails } from "./details.ts";
 import { number, optionalText, text } from "./row.ts";
 import {
   type Fields,
@@ -67,7 +67,7 @@ export class Projects {
       pgVersion: number,
       activeMs: number,
       computeMs: number,
-      details: jsonOf(ProjectDetails),
+      details: jsonOf(StoredProjectDetails),
       createdAt: number,
       updatedAt: number,
     };
