@@ -14,7 +14,7 @@ export interface Answered {
   /** In whose name it is answered, and a long answer held. */
   caller: string;
   outgoing: ServerResponse;
-  /** True if the call changes nothing: a refusal must not stand for what was done. */
+  /** True if the call changes nothing: a refusal must not stand for what was done, so such an answer is dropped. */
   reads: boolean;
 }
 
@@ -71,7 +71,8 @@ export class LongAnswers {
   /** The answer, held in the budget until it is sent. */
   #held(call: Answered, exchange: Exchange): Exchange | Refusal {
     const hasRoom = this.count(call, "reply" in exchange ? exchange.reply.body : undefined);
-    return call.reads && !hasRoom ? refusals.noRoomForBytes() : exchange;
+    if (hasRoom) return exchange;
+    return call.reads ? refusals.noRoomForBytes() : { kind: "dropped", delayMs: 0 };
   }
 
   /** Counts a long answer in the budget until it is sent; false where its caller's share has no room for it. */

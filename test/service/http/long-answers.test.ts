@@ -112,22 +112,22 @@ it("a long answer that fails keeps none of its caller's waiting", async () => {
   expect([await first, await last]).toEqual([answerOf(100_000), answerOf(10)]);
 });
 
-it("long answers that are not taken count in the share of their caller until their client has left", async () => {
+it("long answers that are not taken count in the share of their caller until their client has left: a further one is refused, or dropped after a change", async () => {
   const bytes = new Shares(500_000);
   const answers = new LongAnswers(bytes);
   const { outgoing, leave } = await unread();
   const make = async (reads = true) => {
     const made = await answers.make({ caller: "ana", outgoing, reads }, () => answerOf(200_000));
-    return made instanceof Refusal ? "refused" : "made";
+    return made instanceof Refusal ? "refused" : made.kind;
   };
-  expect([await make(), await make(), await make(false), bytes.all]).toEqual(["made", "refused", "made", 200_000]);
+  expect([await make(), await make(), await make(false), bytes.all]).toEqual(["answer", "refused", "dropped", 200_000]);
   const short = { caller: "ana", outgoing, reads: true };
   await nextTurn();
   expect(await answers.make(short, () => answerOf(65_535))).toEqual(answerOf(65_535));
   expect(bytes.all).toBe(200_000);
   leave();
   await expect.poll(() => bytes.all).toBe(0);
-  expect(await make()).toBe("made");
+  expect(await make()).toBe("answer");
   expect(bytes.all).toBe(0);
 });
 
@@ -145,16 +145,19 @@ it("what a caller holds of long answers counts against its account, or the netwo
   await using shop = await ListeningShop.start({}, { bytes });
   vi.spyOn(shop.core, "exchange").mockReturnValue(answerOf(40_000_000));
   const wires: Wire[] = [];
-  const statusOf = async (key: string | undefined, method = "GET", from = "127.0.0.1") => {
+  const sent = (key: string | undefined, method = "GET", from = "127.0.0.1") => {
     const wire = new Wire(shop, from);
     wires.push(wire);
     wire.socket.once("data", () => wire.socket.pause());
     const by = key === undefined ? "" : `Authorization: Bearer ${key}\r\n`;
     wire.send(`${method} /api/v2/projects HTTP/1.1\r\nHost: localhost\r\n${by}\r\n`);
-    return (await wire.answer()).slice(9, 12);
+    return wire;
   };
+  const statusOf = async (...of: Parameters<typeof sent>) => (await sent(...of).answer()).slice(9, 12);
   expect([await statusOf(keys.ana), await statusOf(keys.ana)]).toEqual(["200", "503"]);
-  expect([await statusOf(keys.ana, "DELETE"), await statusOf(keys.bob)]).toEqual(["200", "200"]);
+  const changed = sent(keys.ana, "DELETE");
+  await changed.ended;
+  expect([changed.received, await statusOf(keys.bob)]).toEqual(["", "200"]);
   expect(await statusOf(undefined)).toBe("503");
   expect(bytes.all).toBe(80_000_000);
   for (const { socket } of wires) socket.destroy();
