@@ -49,7 +49,7 @@ export function controlRoutes({ setFaults, reset, advance }: Controls): readonly
         body: ClockAdvance,
         answers: { 200: Empty },
       },
-      (pass, { body }) => ({ status: 200, body: { now: pass(body.seconds * 1000) } }),
+      (pass, { body }) => ({ status: 200, body: { now: pass(Math.round(body.seconds * 1000)) } }),
     ),
   ];
 }

@@ -175,6 +175,13 @@ it.each([
   expect(shop.send(undefined, `${method} ${path}`, body).status).toBe(400);
 });
 
+it("a clock that is advanced by a part of a millisecond goes on by whole ones, as the store keeps no others", () => {
+  const before = shop.time.now();
+  expect(shop.send(undefined, "POST /_clock/advance", { seconds: 1 / 3 }).status).toBe(200);
+  expect(shop.time.now()).toBe(before + 333);
+  expect([shop.ana("POST /projects", { project: {} }).status, shop.errors]).toEqual([201, []]);
+});
+
 it("a client connects for at most a week, by the millisecond", () => {
   const status = (seconds: string) => shop.send(undefined, `POST /_connect/${primary}?seconds=${seconds}`).status;
   expect([status("604800"), status("0.001")]).toEqual([200, 200]);
