@@ -224,7 +224,7 @@ export class Service {
   #answerApi(call: ServiceCall, at: number, counts: boolean): ServiceReply {
     const caller = authenticate(this.context, call.headers?.["authorization"], call.remote ?? loopback, at);
     const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
-    if (counts) this.#limiter?.admit(caller, match.route, at);
+    if (counts) this.#limiter?.admit(caller, match.route, this.context.clock.now());
     return this.#run(call, match, at, caller);
   }
 

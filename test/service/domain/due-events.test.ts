@@ -1,12 +1,13 @@
 import { expect, it, vi } from "vitest";
 import { mostAtOnce } from "../../../src/service/domain/due-events.ts";
-import { inShort, main, preview, primary, project, Shop } from "../support/shop.ts";
+import type { TestServiceOptions } from "../support/service.ts";
+import { inShort, keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const base = `/projects/${project}/branches`;
 
 /** A shop whose project has so many branches that end in a minute, all at one time. */
-function shopWith(count: number): Shop {
-  const shop = new Shop({ branchRecovery: true });
+function shopWith(count: number, options: TestServiceOptions = {}): Shop {
+  const shop = new Shop({ branchRecovery: true, ...options });
   shop.core.change(({ store: { branches } }, at) => {
     const like = branches.byId(preview);
     if (!like) throw new Error(`branch ${preview} is gone`);
@@ -103,6 +104,17 @@ it("a call that comes while more is due is made at the time of what is due next,
   shop.time.pass(61_000);
   const made = () => Date.parse(String(Object(shop.ana(`POST ${base}`, {}).body["branch"])["created_at"]));
   expect([made(), made()]).toEqual([due, due + 1000]);
+});
+
+it("requests count by the clock, also while calls are made at the time of what is due next", () => {
+  const shop = shopWith(5 * mostAtOnce, { rateLimits: { perMinute: 100, perSecondAndRoute: 1 } });
+  shop.time.pass(61_000);
+  const statuses = Array.from({ length: 4 }, () => {
+    shop.time.pass(1000);
+    return shop.send(keys.eve, "GET /projects").status;
+  });
+  expect(statuses).toEqual([200, 200, 200, 200]);
+  expect(shop.send(keys.eve, "GET /projects").status).toBe(429);
 });
 
 /** Lets time pass until the next timer. */
