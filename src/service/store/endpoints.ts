@@ -199,7 +199,7 @@ export class Endpoints {
 
   /** The active computes of every project. */
   active(): StoredEndpoint[] {
-    return this.#table.all("WHERE current_state = 'active' ORDER BY seq");
+    return this.#table.all(`WHERE current_state = 'active' AND ${ofProject} ORDER BY seq`);
   }
 
   /** Time at which a compute of a project last served a client, or started. */

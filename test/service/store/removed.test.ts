@@ -69,6 +69,7 @@ it("what belongs to a deleted project is found no more by anything, before it is
     branches.byId(main),
     branches.exists(main),
     endpoints.byId("ep-more-1"),
+    endpoints.active().filter(({ projectId }) => projectId === project),
     branchData.missing().filter((id) => id === main),
     projects.count(owner),
     projects.countWithin(owner, "computes"),
@@ -76,7 +77,26 @@ it("what belongs to a deleted project is found no more by anything, before it is
     unbooked.since([owner], [0], { at: shop.time.now(), timeScale: 1, sizes: {} }),
     projects.find([owner], { search: "", state: "", sort: "" }, { page: 1, size: 10 }).total,
   ];
-  const nothing = [404, 404, 404, 404, 404, 404, 401, 404, undefined, false, undefined, [], 1, 1, ["shop-two"], [0], 1];
+  const nothing = [
+    404,
+    404,
+    404,
+    404,
+    404,
+    404,
+    401,
+    404,
+    undefined,
+    false,
+    undefined,
+    [],
+    [],
+    1,
+    1,
+    ["shop-two"],
+    [0],
+    1,
+  ];
   expect(found()).toEqual(nothing);
   // Suspensions, the end of a connection and that of a branch are due by now.
   shop.time.pass(10 * 365 * 86_400_000);
