@@ -31,13 +31,14 @@ const signal = ({ pid, name }) => {
   // The process may have ended meanwhile.
   try { process.kill(pid, "SIG" + name); } catch {}
 };
+const report = (id, status) => process.stdout.write(JSON.stringify({ id, status }) + "\\n");
 const start = (id, { command, args, logFile, options }) => {
   const log = openSync(logFile, "a", 0o600);
-  const program = spawn(command, args, { ...options, stdio: ["ignore", log, log] });
-  closeSync(log);
+  let program;
+  try { program = spawn(command, args, { ...options, stdio: ["ignore", log, log] }); } finally { closeSync(log); }
   programs.set(id, program);
   const ended = (status) => {
-    if (programs.delete(id)) process.stdout.write(JSON.stringify({ id, status }) + "\\n");
+    if (programs.delete(id)) report(id, status);
   };
   program.once("error", () => ended(null));
   program.once("exit", ended);
@@ -46,7 +47,8 @@ process.stdout.on("error", () => {});
 require("node:readline").createInterface({ input: process.stdin })
   .on("line", (line) => {
     const { id, started, signalled } = JSON.parse(line);
-    if (started) start(id, started);
+    // A disk without room for its log must not end all other programs.
+    if (started) try { start(id, started); } catch { report(id, null); }
     else if (signalled) signal(signalled);
     else stop(programs.get(id));
   })

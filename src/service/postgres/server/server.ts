@@ -74,7 +74,8 @@ const marked = /^.*?(?:FATAL|PANIC|ERROR|postgres): +/;
 
 /** The last that a server says of why it ended, in one line. */
 async function complaint(file: string, from: number): Promise<string | undefined> {
-  const log = await open(file, "r");
+  const log = await open(file, "r").catch(() => undefined);
+  if (!log) return undefined;
   try {
     const length = Math.max(0, (await log.stat()).size - from);
     const { buffer, bytesRead } = await log.read(Buffer.alloc(Math.min(length, 64_000)), 0, null, from);

@@ -74,6 +74,16 @@ it("the guardian reports a program that cannot be run as ended, and one beside i
   await other.ended;
 });
 
+it("the guardian reports a program whose log cannot be opened as ended, and one beside it is not affected", async () => {
+  const other = run("setInterval(() => {}, 1e6)");
+  const none = join(directory.path, "none", "log");
+  expect(await guardian.guard(process.execPath, [], { logFile: none, user: undefined }).ended).toBeNull();
+  const isOver = other.ended.then(() => "over");
+  expect(await Promise.race([isOver, run("").ended.then(() => "runs")])).toBe("runs");
+  other.stop();
+  await other.ended;
+});
+
 it("the guardian's own end counts as that of its programs, and the next program gets another guardian", async () => {
   const orphan = run("process.kill(process.ppid, 'SIGKILL'); setTimeout(() => {}, 100)");
   expect(await orphan.ended).toBeNull();

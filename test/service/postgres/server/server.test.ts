@@ -98,6 +98,15 @@ describe("a start that fails", () => {
     expect(await complaintOf(says)).toBe(told);
   });
 
+  it("a server whose log could not be opened is told to have ended", async () => {
+    const machine = new FakeMachine(() => 0);
+    rmSync(logFile);
+    vi.spyOn(machine, "guard").mockReturnValueOnce({ ended: Promise.resolve(null), stop: () => {} });
+    await expect(start(machine)).rejects.toThrow(
+      new ServerFailed("the server did not start: it ended while it started"),
+    );
+  });
+
   it("the failure is told when the server has ended, and not before", async () => {
     const [machine, time] = [new Silent("FATAL:  slow\n", { endsAtOnce: false }), new HastenedClock()];
     const end = Promise.withResolvers<null>();
