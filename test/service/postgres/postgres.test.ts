@@ -175,16 +175,26 @@ describe("pooled hosts", () => {
     },
   );
 
-  it("logs that are too long are emptied every second, the server's and the pooler's", async () => {
+  it("logs that are too long are emptied every second, the server's, the pooler's and that of servers on copies", async () => {
     await beside("1.21.0");
     await loggedIn(await client("app", { pooled: true }));
-    const logs = ["", "-pooler"].map((which) => join(`${fakes.data}.postgres`, "logs", `${primary}${which}.log`));
+    const names = [primary, `${primary}-pooler`, "copies"];
+    const logs = names.map((name) => join(`${fakes.data}.postgres`, "logs", `${name}.log`));
     for (const log of logs) {
       writeFileSync(log, "");
       truncateSync(log, 4_000_001);
     }
     fakes.clock.advance(second);
-    await expect.poll(() => logs.map((log) => statSync(log).size)).toEqual([0, 0]);
+    await expect.poll(() => logs.map((log) => statSync(log).size)).toEqual([0, 0, 0]);
+  });
+
+  it("a compute that is deleted leaves no file of its pooler behind", async () => {
+    await beside("1.21.0");
+    await loggedIn(await client("app", { pooled: true }));
+    expect(await fakes.names("poolers")).toEqual([`${primary}.ini`, `${primary}.users`]);
+    writeFileSync(join(`${fakes.data}.postgres`, "logs", `${primary}-pooler.log`), "");
+    await fakes.change(`DELETE ${compute}`);
+    await expect.poll(async () => [...(await fakes.names("poolers")), ...(await fakes.names("logs"))]).toEqual([]);
   });
 
   it("a client of a direct host has no pooler before its server", async () => {

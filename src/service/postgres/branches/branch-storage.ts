@@ -172,7 +172,7 @@ export class BranchStorage {
       await rm(directory, { recursive: true, force: true });
       if (isDue()) return;
     }
-    for (const { file, endpointId } of await home.logs()) {
+    for (const { file, endpointId } of await home.ofComputes()) {
       if (endpointId.startsWith("ep-") && !store.endpoints.byId(endpointId)) await rm(file, { force: true });
     }
   }

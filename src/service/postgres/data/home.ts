@@ -82,13 +82,14 @@ export class Home {
     return join(this.root, "logs", `${endpointId}${of}.log`);
   }
 
-  /** All logs, each with its compute. */
-  async logs(): Promise<{ file: string; endpointId: string }[]> {
-    const names = await readdir(join(this.root, "logs"));
-    return names.map((name) => ({
-      file: join(this.root, "logs", name),
-      endpointId: name.replace(/(-pooler)?\.log$/, ""),
-    }));
+  /** All logs, and the settings of poolers, each with its compute. */
+  async ofComputes(): Promise<{ file: string; endpointId: string }[]> {
+    const found = ["logs", "poolers"].map(async (part) => {
+      const names = await readdir(join(this.root, part));
+      const idOf = (name: string) => name.replace(/(-pooler)?\.\w+$/, "");
+      return names.map((name) => ({ file: join(this.root, part, name), endpointId: idOf(name) }));
+    });
+    return (await Promise.all(found)).flat();
   }
 
   making(name: string): string {

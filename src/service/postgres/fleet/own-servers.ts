@@ -1,10 +1,12 @@
-import { join } from "node:path";
 import { ServerFailed } from "../host/failure.ts";
 import type { ServerConfig } from "../server/config.ts";
 import type { Serve } from "../server/own-server.ts";
 import type { PostgresServer, ServerPlace } from "../server/server.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 import { ownConfig } from "./server-configs.ts";
+
+/** Names the log that these servers share. */
+export const ownLog = "copies";
 
 type Launch = (place: ServerPlace, config: ServerConfig) => Promise<PostgresServer>;
 
@@ -24,7 +26,7 @@ export class OwnServers {
     const { home, sessions } = this.#ports;
     const own = ownConfig(this.#ports, data, edition.major);
     const config = { ...own, ...more, settings: { ...own.settings, ...more.settings } };
-    const place = { postgres: edition.postgres, data, logFile: join(home.root, "logs", "copies.log") };
+    const place = { postgres: edition.postgres, data, logFile: home.log(ownLog) };
     const server = await this.#launch(place, config);
     if (this.#closed) {
       await server.stop();
