@@ -18,6 +18,7 @@ import { ServerFailed } from "./host/failure.ts";
 import type { Sockets } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
 import type { Target } from "./proxy/proxy.ts";
+import { cutName } from "./session/quoting.ts";
 import { loggedOut, Rejection } from "./session/rejection.ts";
 
 /** Precision of `last_active` while clients come and go, in milliseconds: each writing of it goes to the disk. */
@@ -47,6 +48,8 @@ export class Gate {
   readonly #sessions: Sessions;
   /** By compute that changes: the wait of all its clients, as each change of the service is a look at each wait. */
   readonly #waits = new Map<string, Promise<Running | undefined>>();
+  /** The computes without clients of which the store does not know this yet, as its disk is full. */
+  readonly #leaving = new Set<string>();
   readonly #checks = new Turns();
   readonly #clients: Shares;
   readonly #places = new WeakMap<Session, Holding>();
@@ -102,11 +105,15 @@ export class Gate {
    * Gives a client that has logged in one of the compute's connections: a stranger must not be able to take them all.
    * Throws `Rejection` where none is left.
    */
-  #count(session: Session): void {
+  #count(session: Session, running: Running): void {
     const { endpointId, pooled } = session;
     const endpoint = this.#service.context.store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
     if (session.logout.signal.aborted) throw loggedOut();
+    // A client at the socket of another server would not hear of the end of that one.
+    if (this.#ports.fleet.serverOf(endpointId) !== running) {
+      throw new Rejection("57P03", `compute ${endpointId} was stopped amid the login: connect again`);
+    }
     const limit = mostClients(this.#service.context, endpoint, pooled);
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
@@ -172,8 +179,16 @@ export class Gate {
       }
       context.store.endpoints.update(endpoint);
     };
-    void eventually(this.#service, note, () => this.#closed);
+    void this.#noteLeaving(endpointId, note);
     close();
+  }
+
+  /** On a full disk once for all that come and leave until there is room: strangers may be thousands. */
+  async #noteLeaving(endpointId: string, note: Parameters<DrivenService["change"]>[0]): Promise<void> {
+    if (this.#closed || unlessFull(() => this.#service.change(note)) || this.#leaving.has(endpointId)) return;
+    this.#leaving.add(endpointId);
+    await eventually(this.#service, note, () => this.#closed);
+    this.#leaving.delete(endpointId);
   }
 
   async #admission(session: Session, running: Running, from: string | undefined): Promise<Admission> {
@@ -186,7 +201,7 @@ export class Gate {
         : sockets.path(running.config.port),
       logout: session.logout.signal,
       verifierOf: (role) => {
-        session.role = role;
+        session.role = cutName(role);
         return verifiers.of(running, role, from).catch(asRejection);
       },
       inTurn: (check) => this.#checks.take(endpointId, check, from),
@@ -194,7 +209,7 @@ export class Gate {
         await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
       },
       onServerEnd: (follower) => running.server.onEnd(follower),
-      enter: () => this.#count(session),
+      enter: () => this.#count(session, running),
       leave: () => this.#leave(session),
     };
   }

@@ -331,6 +331,17 @@ it("clients come and go while the store is full", async () => {
   expect(sessions.any(primary)).toBe(false);
 });
 
+it("clients of a compute that come and leave one after another while the store is full are one change to be noted", async () => {
+  shop.active();
+  const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
+    throw new StoreFull(new Error("the disk is full"));
+  });
+  const waits = vi.spyOn(shop.time, "after").mockReturnValue(() => {});
+  for (let count = 0; count < 100; count += 1) (await gate.admit(target)).leave();
+  expect(waits).toHaveBeenCalledTimes(1);
+  full.mockRestore();
+});
+
 it("a client that leaves after the service has closed notes nothing", async () => {
   shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
   const leaves = await clients(500);
@@ -422,6 +433,27 @@ it("the clients of a role are logged out with it, but for those that have not sa
   // Their passwords may have been checked before.
   expect(() => app.enter()).toThrow("terminating connection");
   expect(() => unnamed.enter()).not.toThrow("terminating connection");
+});
+
+it("a client that gives its role a longer name, which a server cuts, is logged out with the role", async () => {
+  shop.active();
+  const [name, accented] = ["r".repeat(63), `${"r".repeat(62)}é`];
+  const admissions = [await gate.admit(target), await gate.admit(target), await gate.admit(target)];
+  for (const [index, given] of [`${name}s`, name.slice(0, 62), accented].entries())
+    await expect(admissions[index]?.verifierOf(given)).rejects.toThrow("not asked");
+  const out = () => admissions.map(({ logout }) => logout.aborted);
+  sessions.logOut(primary, [name]);
+  expect(out()).toEqual([true, false, false]);
+  sessions.logOut(primary, [name.slice(0, 62)]);
+  expect(out()).toEqual([true, true, true]);
+});
+
+it("a client whose compute's server has ended amid its login is refused, also where another one runs by then", async () => {
+  shop.active();
+  const admission = await gate.admit(target);
+  server = JSON.parse('{"config": {}}');
+  expect(() => admission.enter()).toThrow(`compute ${primary} was stopped amid the login: connect again`);
+  expect(sessions.count(primary, false)).toBe(0);
 });
 
 it("a client reads why its pooler did not start and its server was not asked", async () => {
