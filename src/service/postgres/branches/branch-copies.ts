@@ -10,7 +10,7 @@ import type { BranchStorage, MadeData } from "./branch-storage.ts";
  * The most copies of an owner that are made at once: more are no quicker, and keep those of others waiting. The owner's
  * projects take turns.
  */
-const mostOfOwner = 4;
+export const mostCopiesOfOwner = 4;
 
 export interface CopyPorts {
   store: Store;
@@ -45,7 +45,7 @@ export class CopyFailed extends ServerFailed {
 export class BranchCopies {
   readonly #ports: CopyPorts;
   readonly #underWay = new Map<string, Promise<void>>();
-  readonly #ofOwner = new Turns(mostOfOwner);
+  readonly #ofOwner = new Turns(mostCopiesOfOwner);
   #closed = false;
 
   constructor(ports: CopyPorts) {

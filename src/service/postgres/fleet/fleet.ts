@@ -1,11 +1,11 @@
-import { rename, rm, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { limited } from "../../clock.ts";
 import { Turns } from "../../sharing/turns.ts";
 import { Uses } from "../../sharing/uses.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
-import { BranchCatalogs, type ServedData } from "../branches/branch-catalogs.ts";
+import { BranchCatalogs } from "../branches/branch-catalogs.ts";
 import { BranchStorage } from "../branches/branch-storage.ts";
-import { canFollow, makeStandby } from "../data/backup.ts";
+import { canFollow } from "../data/backup.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
 import { stopLeftover } from "../host/leftover.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "../server/config.ts";
@@ -17,6 +17,7 @@ import { unheld } from "../session/unheld.ts";
 import { type FleetPorts, isPrimary, type Running, servedBy } from "./fleet-ports.ts";
 import { Logouts } from "./logouts.ts";
 import { OwnServers } from "./own-servers.ts";
+import { type BranchPlace, ReplicaData } from "./replica-data.ts";
 import { computeConfig } from "./server-configs.ts";
 
 /** Longest time for a server to name its roles and databases, in milliseconds. */
@@ -28,6 +29,7 @@ export class Fleet {
   readonly #ports: FleetPorts;
   readonly #catalogs: BranchCatalogs;
   readonly #own: OwnServers;
+  readonly #replicas: ReplicaData;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
   readonly #used = new Uses();
@@ -53,6 +55,7 @@ export class Fleet {
       reading: (data, edition, act) => this.#reading(data, edition, act),
       clock: ports.clock,
     });
+    this.#replicas = new ReplicaData(ports, this.storage);
     const restart = async (replica: StoredEndpoint) => {
       await this.#stop(replica.id);
       await this.#startReplica(replica, await this.#editionOf(replica));
@@ -154,6 +157,7 @@ export class Fleet {
   /** Stops everything, also what is held up in a turn; nothing starts any more. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#replicas.close();
     await Promise.all([this.#own.close(), ...[...this.#running.keys()].map((id) => this.#stop(id))]);
     await this.#turns.idle();
   }
@@ -210,13 +214,7 @@ export class Fleet {
     const data = home.replica(endpoint.id);
     const primaryRuns = this.#serverOn(branch.directory) !== undefined;
     if (!primaryRuns) await this.#settleAlone(branch, edition);
-    if (!(await canFollow(data, branch, primaryRuns))) {
-      const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);
-      await this.storage.copy(branch.directory, making, edition);
-      await makeStandby(making, branch.generation, home.user);
-      await rm(data, { recursive: true, force: true });
-      await rename(making, data);
-    }
+    if (!(await canFollow(data, branch, primaryRuns))) await this.#replicas.make(endpoint, branch, edition);
     const limits = largerOf(this.#limitsOf(endpoint), branch);
     const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: { port } });
@@ -224,7 +222,7 @@ export class Fleet {
   }
 
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
-  async #settleAlone(branch: ServedData & { directory: string }, edition: Edition): Promise<void> {
+  async #settleAlone(branch: BranchPlace, edition: Edition): Promise<void> {
     if (this.#catalogs.isCurrent(branch.branchId)) return;
     await this.#serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect));
   }

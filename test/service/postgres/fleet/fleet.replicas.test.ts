@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { presentQuery } from "../../../../src/service/postgres/catalog/catalog-changes.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
@@ -62,6 +63,33 @@ describe("a replica", () => {
     const moment = now();
     await fakes.change(`POST /projects/${project}/endpoints/${id}/restart`);
     expect(eventsFrom(moment)).toEqual([`end ${id}`, `start ${id}`]);
+  });
+
+  it("no more than four copies for replicas of an owner are made at once, and none once the service ends", async () => {
+    await fakes[Symbol.asyncDispose]();
+    fakes = await ServiceOnFakes.start(undefined, { projectLock: false });
+    const branches: string[] = [];
+    while (branches.length < 6) branches.push((await fakes.branch({})).id);
+    const [copy, held] = [vi.spyOn(BranchStorage.prototype, "copy"), Promise.withResolvers<undefined>()];
+    onTestFinished(() => copy.mockRestore());
+    copy.mockReturnValue(held.promise);
+    for (const id of branches)
+      await fakes.send(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: id, type: "read_only" } });
+    await fakes.until(() => copy.mock.calls.length >= 4);
+    await fakes.clock.looks();
+    expect(copy).toHaveBeenCalledTimes(4);
+    const stopped = fakes.stop();
+    held.resolve(undefined);
+    await stopped;
+    expect(copy).toHaveBeenCalledTimes(4);
+  });
+
+  it("a copy for a replica that cannot be finished leaves nothing on the disk", async () => {
+    await start();
+    fakes.machine.answer = ({ sql }) => (sql.includes("pg_backup_stop") ? new Error("the log is gone") : undefined);
+    await replica();
+    expect(fakes.operations().at(-1)).toMatchObject({ status: "failed", error: "the log is gone" });
+    expect(await fakes.names("making")).toEqual([]);
   });
 
   it("a replica has the limits that its primary ever had: it ends before that grows, and comes back after", async () => {
