@@ -44,12 +44,16 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
 /** The most computes of a project: its list is not paged, and is made for everybody to wait for. */
 export const mostComputes = 5000;
 
+/** Refuses more computes than a project may have. */
+export function refuseFullProject({ store }: ServiceContext, { id }: Project, more: number): void {
+  if (store.endpoints.count(id) + more <= mostComputes) return;
+  throw refusals.limitExceeded("computes", `a project has at most ${mostComputes} computes`);
+}
+
 /** Refuses more computes than a project, or all of its owner's together, may have. */
-export function refuseTooManyComputes(context: ServiceContext, { id, owner }: Project, more: number): void {
-  if (context.store.endpoints.count(id) + more > mostComputes) {
-    throw refusals.limitExceeded("computes", `a project has at most ${mostComputes} computes`);
-  }
-  refuseBeyondOwner(context, owner, "computes", more);
+export function refuseTooManyComputes(context: ServiceContext, project: Project, more: number): void {
+  refuseFullProject(context, project, more);
+  refuseBeyondOwner(context, project.owner, "computes", more);
 }
 
 /** The most computes of a branch: they go with it in one turn of the loop. */

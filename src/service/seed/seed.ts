@@ -1,5 +1,5 @@
 import { ownerNamed } from "../accounts/owner.ts";
-import { newEndpoint, refuseTooManyComputes } from "../computes/create.ts";
+import { newEndpoint, refuseFullProject } from "../computes/create.ts";
 import type { ServiceContext } from "../context.ts";
 import { seedBranch } from "../domain/projects.ts";
 import { uuidOf } from "../ids.ts";
@@ -50,6 +50,8 @@ function plantOrganizationKeys(context: ServiceContext, organization: Seed["orga
   const { id: organizationId, apiKeys, members } = organization;
   const createdBy = (members.find(({ role }) => role === "admin") ?? members[0])?.account ?? "";
   for (const { name, key, projectID: projectId } of apiKeys) {
+    // A key that was planted stays as a record, also where its project was deleted.
+    if (context.store.keys.exists(key)) continue;
     if (projectId !== undefined && !context.store.projects.get(projectId)) {
       throw new BadSeed(
         `key ${name} of organization ${organizationId} names project ${projectId}, which does not exist`,
@@ -113,7 +115,8 @@ function plantProject(context: ServiceContext, seed: SeedProject, at: number): v
   const project = projects.get(id);
   if (!project || parentId === undefined) return;
   const endpoints = seed.endpoints ?? [{ branchID: parentId, type: "read_write" as const }];
-  placed(`project ${id}`, () => refuseTooManyComputes(context, project, endpoints.length));
+  // The owner's other projects do not count: clients have filled them, and the service has to start.
+  placed(`project ${id}`, () => refuseFullProject(context, project, endpoints.length));
   for (const endpoint of endpoints) plantEndpoint(context, project, endpoint, at);
 }
 

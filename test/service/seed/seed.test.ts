@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BranchAnswer } from "../../../src/api/branch.ts";
+import { ProjectOnly } from "../../../src/service/http/shapes.ts";
 import { type SeedInput, TestService } from "../support/service.ts";
+import { keys, Shop, project as shopProject, shopSeed } from "../support/shop.ts";
 
 /** Every field that a seed may have, in an order that is not that of the references in it. */
 const full = {
@@ -168,6 +170,25 @@ describe("a seed", () => {
     expect(dump()).toEqual(before);
     expect(service.send("a-key", "GET /users/me").status).toBe(401);
   });
+});
+
+it("a seed given again is taken whatever clients have deleted or made since", () => {
+  const shop = new Shop();
+  const key = { name: "of-made", key: "made-key" };
+  const made = ProjectOnly.parse(shop.ana("POST /projects", { project: { org_id: "org-shop" } }).body).project.id;
+  const organizations = shopSeed.organizations.map((one) =>
+    one.id === "org-shop" ? { ...one, apiKeys: [{ ...key, projectID: made }] } : one,
+  );
+  shop.applySeed({ ...shopSeed, organizations });
+  shop.finishOperations();
+  expect(shop.send("made-key", "GET /auth").status).toBe(200);
+  for (const id of [made, shopProject]) expect(shop.send(keys.shop, `DELETE /projects/${id}`).status).toBe(200);
+  const counted = vi.spyOn(shop.core.context.store.projects, "countWithin").mockReturnValue(12_000);
+  expect(shop.ana("POST /projects", { project: { org_id: "org-shop" } }).status).toBe(422);
+  shop.applySeed({ ...shopSeed, organizations });
+  counted.mockRestore();
+  expect(shop.send(keys.shop, `GET /projects/${shopProject}`).status).toBe(200);
+  expect(shop.send("made-key", "GET /auth").status).toBe(401);
 });
 
 it("a key that a later seed adds to an account or an organization works, beside those that were there", () => {
