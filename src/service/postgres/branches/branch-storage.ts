@@ -14,7 +14,7 @@ import type { Store } from "../../store/store.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "../catalog/branch-catalog.ts";
 import { inherited } from "../catalog/inherited-catalog.ts";
 import { forgetSubscriptions } from "../catalog/subscriptions.ts";
-import { type CopiedLog, copyRunning, copyStopped, isCleanlyStopped } from "../data/backup.ts";
+import { type CopiedLog, copyRunning, copyStopped, isCleanlyStopped, removeStandby } from "../data/backup.ts";
 import type { Home } from "../data/home.ts";
 import { pointFrom } from "../data/point.ts";
 import { placeOf } from "../data/segments.ts";
@@ -169,7 +169,7 @@ export class BranchStorage {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
       if (endpoint || used.has(directory)) continue;
-      await rm(directory, { recursive: true, force: true });
+      await removeStandby(directory);
       if (isDue()) return;
     }
     for (const { file, endpointId } of await home.ofComputes()) {

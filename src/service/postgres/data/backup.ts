@@ -1,4 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
 import { ServerFailed } from "../host/failure.ts";
@@ -97,7 +98,11 @@ export async function checkpointOf(data: string): Promise<bigint> {
 
 /** The beginning of Postgres's control file, with zeros for what a damaged one lacks. */
 async function controlFile(data: string): Promise<Buffer> {
-  return Buffer.concat([await readFile(join(data, "global", "pg_control")), Buffer.alloc(40)]);
+  return Buffer.concat([await readFile(controlIn(data)), Buffer.alloc(40)]);
+}
+
+function controlIn(data: string): string {
+  return join(data, "global", "pg_control");
 }
 
 /** The oldest and the newest segment of a directory's write-ahead log. */
@@ -106,16 +111,24 @@ export async function segmentsOf(data: string): Promise<{ oldest: string; newest
   return { oldest: found.at(0) ?? "", newest: found.at(-1) ?? "" };
 }
 
+const origin = "compute-operator-origin";
+
+/** Removes a standby's data: where that is broken off, nothing takes what is left for a standby. */
+export async function removeStandby(data: string): Promise<void> {
+  await rm(join(data, origin), { force: true });
+  await rm(data, { recursive: true, force: true });
+}
+
 /** The branch's data that a standby was made of. */
 export async function originOf(data: string): Promise<string | undefined> {
-  return (await readFile(join(data, "compute-operator-origin"), "utf8").catch(() => undefined))?.trim();
+  return (await readFile(join(data, origin), "utf8").catch(() => undefined))?.trim();
 }
 
 /** Makes a copy a standby. */
-export async function makeStandby(data: string, origin: string, owner: Owner): Promise<void> {
+export async function makeStandby(data: string, generation: string, owner: Owner): Promise<void> {
   for (const [name, text] of [
     ["standby.signal", ""],
-    ["compute-operator-origin", `${origin}\n`],
+    [origin, `${generation}\n`],
   ] as const) {
     const file = join(data, name);
     await writePrivate(file, text, owner);
@@ -132,7 +145,7 @@ export async function canFollow(
   branch: { generation: string; directory: string },
   primaryRuns: boolean,
 ): Promise<boolean> {
-  if ((await originOf(data)) !== branch.generation) return false;
+  if ((await originOf(data)) !== branch.generation || !existsSync(controlIn(data))) return false;
   if (!primaryRuns) return (await checkpointOf(data)) === (await checkpointOf(branch.directory));
   const [own, primary] = await Promise.all([segmentsOf(data), segmentsOf(branch.directory)]);
   return own.newest >= primary.oldest;

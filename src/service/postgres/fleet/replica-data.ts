@@ -4,7 +4,7 @@ import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { ServedData } from "../branches/branch-catalogs.ts";
 import { mostCopiesOfOwner } from "../branches/branch-copies.ts";
 import type { BranchStorage } from "../branches/branch-storage.ts";
-import { makeStandby } from "../data/backup.ts";
+import { makeStandby, removeStandby } from "../data/backup.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { Edition } from "../server/templates.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
@@ -42,7 +42,7 @@ export class ReplicaData {
     try {
       await this.#storage.copy(directory, making, edition);
       await makeStandby(making, generation, home.user);
-      await rm(data, { recursive: true, force: true });
+      await removeStandby(data);
       await rename(making, data);
     } finally {
       // A copy that failed is as large as the branch.

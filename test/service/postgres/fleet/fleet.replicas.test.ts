@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
@@ -82,6 +82,15 @@ describe("a replica", () => {
     held.resolve(undefined);
     await stopped;
     expect(copy).toHaveBeenCalledTimes(4);
+  });
+
+  it("a replica whose data a killed service has removed in part gets new data", async () => {
+    await start();
+    const id = await replica();
+    await fakes.change(`POST /projects/${project}/endpoints/${id}/suspend`);
+    await suspend();
+    rmSync(join(fakes.replicaOf(id), "global"), { recursive: true });
+    expect(await fakes.outcome(`POST /projects/${project}/endpoints/${id}/start`)).toEqual(["start_compute finished"]);
   });
 
   it("a copy for a replica that cannot be finished leaves nothing on the disk", async () => {
