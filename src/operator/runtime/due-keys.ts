@@ -74,7 +74,7 @@ export class DueKeys {
     this.#timer =
       at === undefined
         ? undefined
-        : { at, cancel: this.#clock.after(at - this.#clock.monotonic(), () => this.#due(at)) };
+        : { at, cancel: this.#clock.after(Math.max(0, at - this.#clock.monotonic()), () => this.#due(at)) };
   }
 
   /** A timer may be early by less than `earlyMs`: what it was set for counts as due. */

@@ -56,6 +56,17 @@ test("a timer that is early counts as due, and the next key keeps its own time",
   expect(timers.map(({ ms }) => ms)).toEqual([0.5, 0.75]);
 });
 
+test("a key whose time is past falls due at once, and not by a time below zero, of which Node warns", () => {
+  const waits: number[] = [];
+  const after = (ms: number) => {
+    waits.push(ms);
+    return () => {};
+  };
+  const keys = new DueKeys({ now: () => 0, monotonic: () => 100, after }, () => {});
+  keys.set("past", 40);
+  expect(waits).toEqual([0]);
+});
+
 test("a key that is set or deleted while others fall due is taken so", async () => {
   const clock = new VirtualClock();
   const fell: string[] = [];
