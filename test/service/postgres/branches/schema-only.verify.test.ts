@@ -15,6 +15,16 @@ let schemaBefore: unknown;
 let databasesThere: unknown;
 const secret = "hush";
 
+/** True if the secret stands in a file; the server removes and renames some of its own meanwhile. */
+function holdsSecret(file: string): boolean {
+  try {
+    return readFileSync(file).includes(secret);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
 const setUp = [
   "CREATE TABLE item (id int GENERATED ALWAYS AS IDENTITY, name text UNIQUE)",
   `INSERT INTO item (name) SELECT '${secret}' || n FROM generate_series(1, 50) n`,
@@ -169,7 +179,7 @@ describe("a schema-only branch", () => {
         )
         .filter((file) => file.isFile())
         .map((file) => join(file.parentPath, file.name))
-        .filter((file) => readFileSync(file).includes(secret));
+        .filter(holdsSecret);
     expect(filesOf(main)).not.toEqual([]);
     expect(filesOf(await copy())).toEqual([]);
   });
