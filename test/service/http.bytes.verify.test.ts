@@ -193,7 +193,10 @@ it("a text that is stored is the one that was sent, whichever call or form store
   const [sent, stored] = [new Set<string>(), new Set<string>()];
   const accepted = new Map<string, number>();
   const send = async (line: string, url: string, method: string, headers: Record<string, string>, body: string) => {
-    const { status } = await fetch(url, { method, headers, body, redirect: "manual" });
+    const call = async () => (await fetch(url, { method, headers, body, redirect: "manual" })).status;
+    let status = await call();
+    // Operations of earlier calls take milliseconds, and a fast machine calls before they end.
+    for (let again = 0; status === 423 && again < 200; again += 1) status = await call();
     expect(status, `${line} ${body}`).toBeLessThan(500);
     if (status < 400) accepted.set(line, (accepted.get(line) ?? 0) + 1);
   };
