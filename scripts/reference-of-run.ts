@@ -143,6 +143,7 @@ const branchReasonTexts: Record<BranchReason, string> = {
   HasChildren: "False | deletion or reset waits for the branches that start from it",
   CreateUnknown: "False | a create got no usable answer; the next list tells",
   ProjectBusy: asOfCompute,
+  OperationFailed: "False | an operation of a reset failed; set `resetAt` to a new value for another",
   RateLimited: asOfCompute,
   ServiceUnavailable: asOfCompute,
   Unauthorized: asOfCompute,

@@ -10,7 +10,7 @@ import * as words from "./words.ts";
 /** The outcome of a write that the service accepted. */
 export function accepted(
   planned: BranchWrite,
-  { branch }: WrittenBranch,
+  { branch, operations }: WrittenBranch,
   { object, memory, fingerprint: observedThrough }: Pick<ExecuteContext, "object" | "memory"> & { fingerprint: string },
   now: number,
 ): Outcome {
@@ -45,13 +45,14 @@ export function accepted(
       return unchanged(object, { news, answered: branch, isApplied: true, requeue: after(1000) });
     }
     case "reset": {
-      const { id } = planned;
+      const message = words.resets.sent(planned.id);
+      memory.resetOperations = operations.map(({ id }) => id);
       return shown(
         object,
-        { reason: "Resetting", message: words.resets.sent(id) },
+        { reason: "Resetting", message },
         {
           answered: branch,
-          events: [{ type: "Normal", reason: "Reset", message: words.resets.done(id) }],
+          events: [{ type: "Normal", reason: "Reset", message }],
           requeue: after(1000),
         },
       );

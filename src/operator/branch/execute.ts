@@ -177,6 +177,7 @@ function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: b
 
 /** The finalizer goes before a create, the record before a reset. */
 async function prepared(planned: BranchWrite, { object, memory, cluster, clock }: ExecuteContext): Promise<Branch> {
+  if (planned.op === "create" || planned.op === "reset") memory.resetOperations = [];
   if (planned.op === "create") {
     return withFinalizer(branchPatches, cluster, object);
   }

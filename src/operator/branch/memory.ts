@@ -37,6 +37,8 @@ export interface BranchMemory {
   ends: readonly EndWrite[];
   /** The last reset, as the status records it while it is open. */
   reset: Write<ResetRecord> | undefined;
+  /** Ids of the operations of the last reset that was sent, as its answer names them. */
+  resetOperations: readonly string[];
   /**
    * `branches`: the number of branches in the list from which the write was planned. `BranchExists`: the service says
    * that the name is taken; the failures are counted from the first time that it did.
@@ -66,6 +68,7 @@ export function newMemory(now: number, listsAfter: number, mayHavePosted: boolea
     deleted: undefined,
     ends: [],
     reset: undefined,
+    resetOperations: [],
     failed: undefined,
     requeue: nothingDue,
     asked: undefined,

@@ -1,5 +1,6 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
+import type { Operation } from "../../api/operation.ts";
 import { placeOf } from "../objects/object.ts";
 import { annotation } from "../resources/annotation.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
@@ -45,6 +46,8 @@ export interface Observation extends Subject {
   fingerprint: string;
   /** The branch at the service, and why it is this object's. */
   linked: { listed: ListedBranch; by: BranchProof } | undefined;
+  /** Of the last reset: `inProgress`, while one of its operations is; else one that has failed. */
+  resetting: "inProgress" | Operation | undefined;
   /** The id of the branch that this object is linked to and that the list lacks. */
   missing: string | undefined;
 }

@@ -1,6 +1,7 @@
 import type { BranchInterest, BranchListing } from "../../api/branch-listing.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import { isBeingDeleted } from "../objects/object.ts";
+import type { FollowedOperations } from "../project/followed-operations.ts";
 import type { ListerAccess } from "../project/service-access.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { shortlyMs } from "../runtime/waits.ts";
@@ -45,6 +46,7 @@ export function observe(
     serviceNow: session.time.now(),
     fingerprint: session.fingerprint,
     linked,
+    resetting: resettingOf(memory, access.lister.operations.followed),
     missing: linked === undefined ? missingIn(object, listing) : undefined,
   };
 }
@@ -58,6 +60,11 @@ export function interestOf(object: Branch): BranchInterest {
     ? []
     : [branchNameOf(object), ...(parent?.branchName === undefined ? [] : [parent.branchName])];
   return { id: object.status.branchID ?? adopted, names, count: !isLinked };
+}
+
+function resettingOf({ resetOperations: ids }: ReadonlyMemory, followed: FollowedOperations): Observation["resetting"] {
+  if (ids.some((id) => followed.inProgress.has(id))) return "inProgress";
+  return ids.flatMap((id) => followed.failureOf(id) ?? [])[0];
 }
 
 function missingIn(object: Branch, listing: BranchListing): string | undefined {

@@ -15,6 +15,7 @@ export const branchReasons = {
   HasChildren: { ...inProgress, requeue: "patient" },
   CreateUnknown: retried,
   ProjectBusy: retried,
+  OperationFailed: { ...retried, requeue: "slow" },
   ...hindrances,
   BranchNotFound: { ...retried, stalled: "later", requeue: "patient" },
   BranchExists: stalled,

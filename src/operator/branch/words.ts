@@ -1,4 +1,5 @@
 import { isAboutBranch } from "../../api/error.ts";
+import type { Operation } from "../../api/operation.ts";
 import { meaningOfKind } from "../conditions/messages.ts";
 import { clippedNames } from "../objects/conditions-of.ts";
 import type { Failure } from "../service-client/answer.ts";
@@ -111,6 +112,8 @@ export const resets = {
     `Branch ${id} is protected or the default branch, which is never reset. Remove the annotation resetAt, or set spec.protected to false.`,
   children: (names: string) =>
     `A reset would move the branch's children (${names}) to a copy. Delete them; the reset follows.`,
+  failed: ({ action, id, status, error, failures_count: failures = 0 }: Operation, branchID: string) =>
+    `The reset of branch ${branchID}: operation ${action} ended as ${status} (failed attempts: ${failures})${error === undefined ? "" : `: ${error}`}. Look at the data, and set resetAt to a new value for another reset, or ask the service's support about operation ${id}.`,
   noParent: "The branch has no parent to be reset to. Remove the annotation resetAt.",
 };
 

@@ -143,7 +143,7 @@ function turnOf(
   const { followed } = lister.operations;
   if (reset?.operations.some((id) => followed.inProgress.has(id)) === true) return "resetting";
   // The old password holds: the reading that follows each reset finds it, and the rotation is due again then.
-  if (reset?.operations.some((id) => followed.hasFailed(id)) === true) return { now, requested };
+  if (reset?.operations.some((id) => followed.failureOf(id) !== undefined) === true) return { now, requested };
   const mayBeReset = role !== undefined && (rotation !== undefined || requested !== undefined);
   return { now, requested, reset, reveals: state === "doubted" && reset === undefined && mayBeReset };
 }

@@ -42,10 +42,10 @@ export class FollowedOperations {
     return this.#known.has(id) || this.#givenUp.has(id);
   }
 
-  /** True if the operation is known to have failed. */
-  hasFailed(id: string): boolean {
-    const known = this.#known.get(id);
-    return known !== undefined && operationOutcome(known.operation.status) === "failed";
+  /** The operation, if it is known to have failed. */
+  failureOf(id: string): Operation | undefined {
+    const operation = this.#known.get(id)?.operation;
+    return operation !== undefined && operationOutcome(operation.status) === "failed" ? operation : undefined;
   }
 
   /** The known operations of an endpoint, newest first. */

@@ -189,6 +189,7 @@ function observationOf(state: State, branches: readonly ListedBranch[], fingerpr
     serviceNow: now,
     fingerprint,
     linked: findLinked(object, listing),
+    resetting: undefined,
     missing: id !== undefined && listing.byID(id) === undefined ? id : undefined,
   };
 }

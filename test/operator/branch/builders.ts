@@ -155,6 +155,7 @@ export function observation(seen: Seen = {}): Observation {
     kind: "observed",
     serviceNow,
     fingerprint: "here",
+    resetting: undefined,
     ...rest,
     listing,
     linked: findLinkedAt(rest.fingerprint ?? "here", object, listing),

@@ -376,17 +376,28 @@ describe("a write that the service accepts", () => {
 
   test("a reset is done and told, its record goes, and the end is sent again", async () => {
     const acting = new Acting();
-    acting.answer = () => accepted({ last_reset_at: inMs(0) });
+    acting.answer = () =>
+      accepted({ last_reset_at: inMs(0) }, [{ id: "op-one", action: "restore_branch", status: "running" }]);
     const outcome = await acting.send(writes.reset);
     expect(outcome).toMatchObject({
       condition: { reason: "Resetting", message: "The service resets branch br-one to the head of its parent." },
       answered: { last_reset_at: inMs(0) },
       isApplied: false,
-      events: [{ type: "Normal", reason: "Reset", message: "Reset branch br-one to the head of its parent." }],
+      events: [
+        { type: "Normal", reason: "Reset", message: "The service resets branch br-one to the head of its parent." },
+      ],
       requeue: after(1000),
     });
     expect(outcome.news).toStrictEqual({});
     expect(acting.memory.reset).toMatchObject({ record: { value: "1" }, phase: "closed", closedAt: 0 });
+    expect(acting.memory.resetOperations).toStrictEqual(["op-one"]);
+  });
+
+  test.each(["create", "reset"] as const)("a %s forgets the operations of the reset before", async (op) => {
+    const acting = new Acting({ remembered: { resetOperations: ["op-one"] } });
+    acting.answer = () => json(503, {});
+    await acting.send(writes[op]);
+    expect(acting.memory.resetOperations).toStrictEqual([]);
   });
 
   test("a deletion is remembered with its time", async () => {

@@ -25,6 +25,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile, whether it
     HasChildren        False False    reconciling patient warning
     CreateUnknown      False False    reconciling backoff warning
     ProjectBusy        False False    reconciling backoff warning
+    OperationFailed    False False    reconciling slow warning
     RateLimited        False compared reconciling backoff warning
     ServiceUnavailable False compared reconciling backoff warning
     Unauthorized       False compared later-stalled slow warning

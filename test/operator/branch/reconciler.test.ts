@@ -49,6 +49,37 @@ describe("a Branch", () => {
   });
 });
 
+test("a reset whose operation fails is a warning and no success, until another value is asked for", async () => {
+  const world = await setUp();
+  world.standing();
+  await world.run(20 * second);
+  const ask = (value: string) =>
+    world.write([{ op: "add", path: "/metadata/annotations", value: { "compute-operator.dev/resetAt": value } }]);
+  const operation = (status: string, error?: string) => [
+    { id: "op-one", action: "restore_branch", status, failures_count: 0, error },
+  ];
+  ask("1");
+  world.state.operations = operation("running");
+  await world.run(10 * second);
+  expect([world.writes, world.reason(), world.object().status.resetAt]).toEqual([
+    ["POST br-one/restore"],
+    "Resetting",
+    "1",
+  ]);
+  world.state.operations = operation("failed", "the disk is full");
+  await world.run(minute);
+  expect(world.reason()).toBe("OperationFailed");
+  expect(world.events).toEqual([
+    "shop Normal Reset: The service resets branch br-one to the head of its parent.",
+    expect.stringMatching(/^shop Warning OperationFailed: .*: the disk is full\. Look at the data/u),
+  ]);
+  ask("2");
+  world.state.operations = [];
+  await world.run(minute);
+  expect(world.reason()).toBe("Available");
+  expect(world.writes).toEqual(["POST br-one/restore", "POST br-one/restore"]);
+});
+
 describe("another Branch", () => {
   const older = { name: "other", spec: { branchName: "default/shop", parent: { branchName: "absent" } } };
 

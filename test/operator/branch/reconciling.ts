@@ -21,7 +21,10 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
   const writes: string[] = [];
   const events: string[] = [];
   const delays: (number | undefined)[] = [];
-  const state: { refuses?: number | undefined; compute?: Compute; usedBy: string[] } = { usedBy: [] };
+  const state: { refuses?: number | undefined; compute?: Compute; usedBy: string[]; operations: object[] } = {
+    usedBy: [],
+    operations: [],
+  };
 
   const written = ({ method, body }: ServiceRequest, rest: string): ServiceResponse => {
     writes.push(`${method} ${rest}`);
@@ -37,9 +40,10 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
       ...asked,
     };
     branches.set(made.id, made);
-    return json(200, { branch: made, operations: [] });
+    return json(200, { branch: made, operations: state.operations });
   };
   reach.answer = (request) => {
+    if (request.path === "/projects/shiny-wind-028834/operations") return json(200, { operations: state.operations });
     if (!request.path.startsWith(project)) return undefined;
     const rest = request.path.slice(project.length + 1);
     if (request.method !== "GET") return written(request, rest);

@@ -50,7 +50,17 @@ export function observe(tracked: TrackedBranch, inventory: Inventory, leaving: L
   const known = linkedID(object);
   const isMissing = linked === undefined && known !== undefined && listing.byID(known) === undefined;
   const missing = isMissing ? known : undefined;
-  return { ...subject, object, kind: "observed", listing, serviceNow, fingerprint, linked, missing };
+  return {
+    ...subject,
+    object,
+    kind: "observed",
+    listing,
+    serviceNow,
+    fingerprint,
+    linked,
+    resetting: undefined,
+    missing,
+  };
 }
 
 function subjectOf(tracked: TrackedBranch, inventory: Inventory, leaving: Leaving): Subject {

@@ -1,4 +1,5 @@
 import { settlesAt, showsAt, type Write } from "../../life/record.ts";
+import { shownCondition } from "../../objects/conditions-of.ts";
 import type { ResetRecord } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
 import type { ReadonlyMemory } from "../memory.ts";
@@ -17,6 +18,8 @@ import { namesOf, resets } from "../words.ts";
  *   open                          | later                         | a person decides
  *   closed                        | less than 10 s after that     | wait with another value: the list may lack this one
  *   none, unsent or closed        | any                           | send a value that is not carried out
+ *
+ * While an operation of the last reset is in progress, that is shown; so is one that failed.
  */
 export function planReset(o: Observation, { reset }: ReadonlyMemory): BranchAction | undefined {
   const { object, linked, listing } = o;
@@ -29,7 +32,9 @@ export function planReset(o: Observation, { reset }: ReadonlyMemory): BranchActi
   const waits = own?.phase === "open" ? planOpen(o, own, asks) : undefined;
   if (waits !== undefined) return waits;
   // Until a status was written, a value that is there asks for nothing: that status records it.
-  if (asks === undefined || asks === resetAt || observedGeneration === -1) return undefined;
+  if (o.resetting === "inProgress") return { kind: "show", reason: "Resetting", message: resets.sent(listed.id) };
+  if (asks === undefined || observedGeneration === -1) return undefined;
+  if (asks === resetAt) return failed(o, listed.id);
   const refused = refusal(o);
   if (refused !== undefined) return refused;
   const showsLastMs = own === undefined ? 0 : showsAt(own) - listing.startedAt;
@@ -68,6 +73,15 @@ function done(id: string): BranchAction {
     news: {},
     event: { type: "Normal", reason: "Reset", message: resets.done(id) },
   };
+}
+
+/** The reset was answered, and its work failed. What says so stands until another value is asked for, or none. */
+function failed({ object, resetting }: Observation, id: string): BranchAction | undefined {
+  if (resetting !== undefined && resetting !== "inProgress") {
+    return { kind: "show", reason: "OperationFailed", message: resets.failed(resetting, id) };
+  }
+  const { reason, message } = shownCondition(object) ?? {};
+  return reason === "OperationFailed" && message !== undefined ? { kind: "show", reason, message } : undefined;
 }
 
 function refusal({ linked, listing }: Observation): BranchAction | undefined {

@@ -118,6 +118,56 @@ describe("a reset is refused", () => {
   });
 });
 
+describe("a reset that was answered", () => {
+  const object = (resetAt: string | undefined, more: BranchFields = {}) =>
+    asking({ annotations: { resetAt }, ...more, status: { resetAt: "1", ...more.status } });
+  const failure = { id: "op-one", action: "restore_branch", status: "failed", error: "disk full", failures_count: 3 };
+  const message =
+    "The reset of branch br-one: operation restore_branch ended as failed (failed attempts: 3): disk full. Look at the data, and set resetAt to a new value for another reset, or ask the service's support about operation op-one.";
+  const failed = { kind: "show", reason: "OperationFailed", message };
+
+  test.each([
+    ["the same value", "1"],
+    ["no value", undefined],
+    ["the next value, which waits,", "2"],
+  ])("a reset is in progress while one of its operations is, with %s", (_, resetAt) => {
+    const seen = { object: object(resetAt), resetting: "inProgress" } as const;
+    expect(planned(seen)).toEqual(shows("Resetting", "The service resets branch br-one"));
+  });
+
+  test("a reset says so where an operation of it failed, until another value is asked for, or none", () => {
+    expect(planned({ object: object("1"), resetting: failure })).toStrictEqual(failed);
+    expect(planned({ object: object("2"), resetting: failure })).toEqual(write());
+    expect(planned({ object: object(undefined), resetting: failure })).toEqual(rest);
+  });
+
+  test("a reset that failed says so where the service gives no reason", () => {
+    const resetting = { id: "op-one", action: "restore_branch", status: "cancelled" };
+    expect(planned({ object: object("1"), resetting })).toEqual(
+      shows("OperationFailed", "ended as cancelled (failed attempts: 0). Look at the data"),
+    );
+  });
+
+  test("a reset that failed says so still once no process knows the operation", () => {
+    const ready = {
+      type: "Ready",
+      status: "False",
+      lastTransitionTime: inMs(-hour),
+      reason: "OperationFailed",
+      message,
+    };
+    const told = (resetAt: string | undefined) => object(resetAt, { status: { conditions: [ready] } });
+    expect(planned({ object: told("1") })).toStrictEqual(failed);
+    expect(planned({ object: told("2") })).toEqual(write());
+    expect(planned({ object: told(undefined) })).toEqual(rest);
+  });
+
+  test("a reset that failed keeps nothing else from being sent", () => {
+    const seen = { object: object("1", { spec: { protected: true } }), resetting: failure };
+    expect(planned(seen)).toMatchObject({ kind: "write", write: { op: "patch", why: "protection" } });
+  });
+});
+
 describe("the record of a reset that may have been sent", () => {
   const before = inMs(-hour);
   const record = (fields: object = {}, more: BranchFields = {}) =>
