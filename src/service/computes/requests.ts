@@ -13,6 +13,16 @@ export function optionalText<Text extends string>(schema: z.ZodType<Text>) {
   return z.preprocess((value) => (value === "" ? undefined : value), schema.optional()).optional();
 }
 
+/** The fields of an object, at any depth, that are no empty texts: those count as omitted. */
+export function withoutEmptyTexts(value: unknown): unknown {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? fieldsWithoutEmptyTexts(value) : value;
+}
+
+export function fieldsWithoutEmptyTexts(value: object): Record<string, unknown> {
+  const fields = Object.entries(value).filter(([, field]) => field !== "");
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutEmptyTexts(field)]));
+}
+
 const { shape: newEndpoint } = EndpointCreate.shape.endpoint;
 export const provisioner = optionalText(newEndpoint.provisioner.unwrap());
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
-import { EndpointOfBranch, optionalText, provisioner } from "../computes/requests.ts";
+import { EndpointOfBranch, fieldsWithoutEmptyTexts, optionalText, provisioner } from "../computes/requests.ts";
 import { DefaultEndpointSettings, initSources, keptOnly, ProjectDetails } from "../store/details.ts";
 import { ExpiresAt, Time } from "./expiry.ts";
 
@@ -14,7 +14,8 @@ const projectFields = {
   name: nameOf(256).optional(),
   default_endpoint_settings: DefaultEndpointSettings.optional(),
   history_retention_seconds: ProjectDetails.shape.history_retention_seconds.unwrap().optional(),
-  settings: z.record(z.string(), z.unknown()).meta(keptOnly).optional(),
+  // Checked without empty texts (see `checkKnown`), and so kept without them: a client may read no text there.
+  settings: z.record(z.string(), z.unknown()).meta(keptOnly).transform(fieldsWithoutEmptyTexts).optional(),
 };
 
 /** The name of a role or a database. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withoutEmptyTexts } from "../computes/requests.ts";
 import { refusals } from "../refusal.ts";
 import { publicBody } from "./public-api.ts";
 
@@ -12,12 +13,6 @@ export const nothing = z.unknown();
  */
 export function checkKnown(operationId: string, body: unknown): void {
   if (body !== undefined) check(publicBody(operationId), withoutEmptyTexts(body), "body");
-}
-
-function withoutEmptyTexts(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const fields = Object.entries(value).filter(([, field]) => field !== "");
-  return Object.fromEntries(fields.map(([name, field]) => [name, withoutEmptyTexts(field)]));
 }
 
 /** The parsed value; otherwise a refusal that names every invalid field and what is allowed. */

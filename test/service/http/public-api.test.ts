@@ -122,6 +122,16 @@ it.each([
   expect([answer.status, answer.body["message"]]).toEqual([201, undefined]);
 });
 
+it.each(["POST /projects", `PATCH /projects/${project}`])("no setting of a project by %s is an empty text", (line) => {
+  const empty = { quota: "", audit_log_level: "", block_public_connections: "" };
+  const settings = { ...empty, enable_logical_replication: "", allowed_ips: { ips: "", protected_branches_only: "" } };
+  const wanted = { ...(line.startsWith("POST") && { org_id: "org-shop" }), settings };
+  const made = Object(shop.ana(line, { project: wanted }).body["project"]);
+  const shown = Object(shop.ana(`GET /projects/${made["id"]}`).body["project"])["settings"];
+  const usual = { enable_logical_replication: false, block_public_connections: false, block_vpc_connections: false };
+  expect(shown).toEqual({ ...usual, allowed_ips: { ips: [], protected_branches_only: false } });
+});
+
 describe.each(Object.keys(fitting))("the body of %s", (operationId) => {
   const operation = publicOperations.find((one) => one.operationId === operationId);
   const path = (operation?.path ?? "")
