@@ -23,7 +23,7 @@ type Consequence =
   | { kind: "apply-idle" }
   /** Moved to another branch, it is left idle there: connections are cut. */
   | { kind: "move" }
-  /** Closed to connections, it is suspended. */
+  /** Closed to connections, it is suspended; while it wakes it is busy. */
   | { kind: "suspend" };
 
 /** Changes a compute. What is left out stays; a change that changes nothing sets nothing off. */
@@ -84,7 +84,8 @@ const plans: Record<Exclude<Consequence["kind"], "none">, Plan> = {
 function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequence {
   if (after.branchId !== before.branchId) return { kind: "move" };
   const running = before.currentState !== "idle";
-  if (running && after.disabled && !before.disabled) return { kind: "suspend" };
+  const wakes = before.pendingState === "active";
+  if ((running || wakes) && after.disabled && !before.disabled) return { kind: "suspend" };
   if (sets("restart", before, after)) return { kind: running ? "restart" : "apply-idle" };
   if (sets("reconfigure", before, after)) return { kind: running ? "apply" : "apply-idle" };
   return { kind: running && sets("apply", before, after) ? "apply" : "none" };

@@ -78,6 +78,19 @@ it("a change to disabled suspends the compute, and then neither client nor call 
   expect(shop.ana(`POST /projects/${project}/endpoints/${primary}/start`).status).toBe(409);
 });
 
+it.each([true, false])(
+  "a compute that wakes is not disabled before it has, with a project's lock %s",
+  (projectLock) => {
+    const shop = new Shop({ projectLock });
+    const disable = () => shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { disabled: true } });
+    shop.connect(primary, 3600);
+    expect([shop.get(primary).current_state, disable().status]).toEqual(["idle", 423]);
+    expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "active", disabled: false });
+    expect(disable().status).toBe(200);
+    expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", disabled: true });
+  },
+);
+
 describe("deleting a compute", () => {
   it("answers it with an empty list of operations, and 204 the second time", () => {
     const shop = new Shop();
