@@ -1,7 +1,7 @@
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import { planOf } from "../accounts/owner.ts";
 import { checkSettings, checkSizes, checkSuspension, refuseBeyondOwner, sizesOf } from "../computes/limits.ts";
-import { refuseWhileLocked } from "../computes/lock.ts";
+import { refuseWhileBusy } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refuseLong } from "../kept-size.ts";
@@ -98,7 +98,8 @@ export function changeProject(
       "logical replication cannot be disabled once it is enabled (enable_logical_replication)",
     );
   }
-  if (begins) refuseWhileLocked(context, project.id);
+  // A compute that is starting would not get it, and one that is being disabled would start.
+  if (begins) refuseWhileBusy(context, project.id);
   context.store.projects.change(project.id, after, at);
   const operations = begins ? restartRunning(context, { projectId: project.id }, at) : [];
   return { project: stored(`project ${project.id}`, context.store.projects.get(project.id)), operations };

@@ -163,6 +163,22 @@ it("a project gets logical replication by a restart of its running computes, not
   });
 });
 
+it.each([
+  [
+    "is being disabled",
+    (shop: Shop) => shop.patch(primary, { disabled: true }),
+    { current_state: "idle", disabled: true },
+  ],
+  ["starts", (shop: Shop) => shop.create({ branch_id: preview, type: "read_write" }), { current_state: "active" }],
+])("a project gets no logical replication while a compute %s, with --no-project-lock neither", (_, change, after) => {
+  const shop = new Shop({ projectLock: false });
+  shop.active();
+  const { id } = change(shop).endpoint;
+  const settings = { enable_logical_replication: true };
+  expect(shop.ana(`PATCH /projects/${project}`, { project: { settings } }).status).toBe(423);
+  expect(shop.finishOperations().get(id)).toMatchObject(after);
+});
+
 it("a project moves to another organization by one who is in both", () => {
   const shop = new Shop();
   const move = { destination_org_id: "org-other", project_ids: [project] };
