@@ -67,7 +67,6 @@ export function changeBranch(
   at: number,
 ): Branch {
   if (wanted.name !== undefined && wanted.name !== before.name) refuseTaken(context, project, wanted.name);
-  const { ttl_interval_seconds: _, ...others } = before.details;
   const expiresAt = wanted.expires_at === undefined ? before.expiresAt : (wanted.expires_at ?? undefined);
   const after = {
     ...before,
@@ -75,11 +74,11 @@ export function changeBranch(
     isProtected: wanted.protected ?? before.isProtected,
     expiresAt,
   };
-  if (expiresAt !== before.expiresAt) {
-    if (expiresAt !== undefined && context.store.branches.hasChildren(before)) {
+  if (expiresAt !== undefined && expiresAt !== before.expiresAt) {
+    if (context.store.branches.hasChildren(before)) {
       throw refusals.unprocessable("a branch that has child branches cannot expire");
     }
-    after.details = expiresAt === undefined ? others : { ...others, ttl_interval_seconds: ttlSeconds(expiresAt, at) };
+    after.details = { ...before.details, ttl_interval_seconds: ttlSeconds(expiresAt, at) };
   }
   refuseExpiry(after, expiresAt === before.expiresAt ? undefined : expiresAt, at);
   if (after.isProtected && expiresAt !== undefined) throw refusals.unprocessable("a protected branch cannot expire");

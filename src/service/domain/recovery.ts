@@ -55,9 +55,8 @@ export function recoverBranch(
   refuseTooManyComputes(context, project, kept.count);
   const plan = planOf(context.store, project.owner);
   for (const shape of kept.shapes) checkPlan(context.options.rules, plan, shape);
-  const { ttl_interval_seconds: _, ...details } = deleted.details;
   branches.unhide(id);
-  branches.update({ ...deleted, details, expiresAt: undefined }, at);
+  branches.update({ ...deleted, expiresAt: undefined }, at);
   endpoints.recoverOfBranch(deleted, at);
   return { branch: required("branch", branches.get(project.id, id)), endpoints: endpoints.on(id) };
 }

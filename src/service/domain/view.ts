@@ -96,7 +96,7 @@ export function branchView(
   at: number,
   usage = usageOfBranch(context, branch, at),
 ) {
-  const { annotations: _, ...details } = branch.details;
+  const { annotations: _, ttl_interval_seconds, ...details } = branch.details;
   return {
     id: branch.id,
     project_id: branch.projectId,
@@ -107,7 +107,7 @@ export function branchView(
     state_changed_at: timestamp(branch.stateChangedAt),
     creation_source: "console",
     ...details,
-    ...(branch.expiresAt !== undefined && { expires_at: wholeSeconds(branch.expiresAt) }),
+    ...(branch.expiresAt !== undefined && { expires_at: wholeSeconds(branch.expiresAt), ttl_interval_seconds }),
     default: branch.isDefault,
     primary: branch.isDefault,
     protected: branch.isProtected,

@@ -66,6 +66,7 @@ export const BranchDetails = z.object({
   last_reset_at: z.string().optional(),
   restored_from: z.string().optional(),
   restored_as: z.string().optional(),
+  /** Of the last end that the branch was given: of no meaning where it has none. */
   ttl_interval_seconds: z.number().optional(),
   /** Only stored: values by name. */
   annotations: z.record(z.string(), z.string()).default({}),

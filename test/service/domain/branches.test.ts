@@ -408,6 +408,14 @@ describe("restoring a branch", () => {
     expect(databases(preview)).toMatchObject([{ name: "neondb" }]);
   });
 
+  it("what a branch with an end was is kept without an end, and shows no interval of one", () => {
+    shop.ana(`PATCH ${base}/${preview}`, { branch: { expires_at: later(86_400_000) } });
+    restore(preview, { source_branch_id: main, preserve_under_name: "before" });
+    const { branches } = z.object({ branches: z.array(Branch) }).parse(shop.ana(`GET ${base}?search=before`).body);
+    for (const field of ["expires_at", "ttl_interval_seconds"]) expect(branches[0]).not.toHaveProperty(field);
+    expect(branch(preview)).toMatchObject({ ttl_interval_seconds: 86_400 });
+  });
+
   it("a restore to a point in its own past keeps what the branch was under a name, with its children", () => {
     const answer = restore(main, { source_branch_id: main, source_timestamp: later(0), preserve_under_name: "before" });
     expect(answer.status).toBe(200);
