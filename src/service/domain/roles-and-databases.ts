@@ -84,7 +84,8 @@ export function changeDatabase(
 ): DatabaseChange {
   if (name === database.name && ownerName === database.ownerName) return { database, operations: [] };
   if (name !== database.name) refuseTakenDatabase(place, name);
-  refuseStranger(place, ownerName);
+  // A role that SQL has made may own it already.
+  if (ownerName !== database.ownerName) refuseStranger(place, ownerName);
   refuseBusy(place);
   const changed = place.context.catalog.changeDatabase(database, { name, ownerName }, place.at);
   return { database: changed, operations: applied(place) };

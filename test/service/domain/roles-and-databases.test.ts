@@ -51,6 +51,15 @@ it("a role has another password after it was reset, and so has a later one of it
   expect(passwordOf("app")).not.toBe(before);
 });
 
+it("a database of a role that SQL has made is renamed, keeps its owner, and is given to no other such role", () => {
+  const sqls = { branchId: main, name: "own", ownerName: "reporter", createdAt: 0, updatedAt: 0 };
+  shop.core.change(({ store }) => store.catalogs.insertDatabase(sqls));
+  const renamed = changed(`PATCH ${databases}/own`, { database: { name: "reports" } });
+  expect(renamed.body["database"]).toMatchObject({ name: "reports", owner_name: "reporter" });
+  const given = shop.ana(`PATCH ${databases}/neondb`, { database: { owner_name: "reporter" } });
+  expect(messageOf(given)).toEqual([404, 'role "reporter" not found']);
+});
+
 it("a branch's first role that is deleted and made again has another password than the one that was given away", () => {
   const leaked = passwordOf("neondb_owner");
   changed(`DELETE ${databases}/neondb`);
