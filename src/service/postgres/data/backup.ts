@@ -96,9 +96,16 @@ export async function checkpointOf(data: string): Promise<bigint> {
   return (await controlFile(data)).readBigUInt64LE(32);
 }
 
+/** The limits of the last primary that a directory knows of. */
+export async function lastLimits(data: string) {
+  const control = await controlFile(data);
+  const at = (offset: number) => control.readInt32LE(offset);
+  return { maxConnections: at(180), maxWorkerProcesses: at(184), maxLocks: at(196) };
+}
+
 /** The beginning of Postgres's control file, with zeros for what a damaged one lacks. */
 async function controlFile(data: string): Promise<Buffer> {
-  return Buffer.concat([await readFile(controlIn(data)), Buffer.alloc(40)]);
+  return Buffer.concat([await readFile(controlIn(data)), Buffer.alloc(200)]);
 }
 
 function controlIn(data: string): string {

@@ -9,6 +9,7 @@ import { canFollow } from "../data/backup.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
 import { stopLeftover } from "../host/leftover.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "../server/config.ts";
+import { startWithLocksLeft } from "../server/locks-left.ts";
 import type { Act } from "../server/own-server.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "../server/server.ts";
 import type { Edition } from "../server/templates.ts";
@@ -267,7 +268,8 @@ export class Fleet {
     const { processes, clock, home } = this.#ports;
     return this.#used.by(place.data, async () => {
       await stopLeftover(place.data, processes, clock);
-      return PostgresServer.start({ processes, clock, user: home.user }, place, config);
+      const start = () => PostgresServer.start({ processes, clock, user: home.user }, place, config);
+      return startWithLocksLeft(place.data, config, start);
     });
   }
 

@@ -1,5 +1,7 @@
+import { lastLimits } from "../data/backup.ts";
+import { mayHavePrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
-import type { ServerConfig } from "../server/config.ts";
+import { largerOf, type ServerConfig } from "../server/config.ts";
 import type { Serve } from "../server/own-server.ts";
 import type { PostgresServer, ServerPlace } from "../server/server.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
@@ -25,7 +27,9 @@ export class OwnServers {
   async serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
     const { home, sessions } = this.#ports;
     const own = ownConfig(this.#ports, data, edition.major);
-    const config = { ...own, ...more, settings: { ...own.settings, ...more.settings } };
+    // Prepared transactions need the locks that they had.
+    const limits = (await mayHavePrepared(data)) ? largerOf(own.limits, await lastLimits(data)) : own.limits;
+    const config = { ...own, ...more, limits, settings: { ...own.settings, ...more.settings } };
     const place = { postgres: edition.postgres, data, logFile: home.log(ownLog) };
     const server = await this.#launch(place, config);
     if (this.#closed) {

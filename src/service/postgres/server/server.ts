@@ -1,6 +1,7 @@
-import { open, readdir, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beginRecoveryAgain, isCleanlyStopped } from "../data/backup.ts";
+import { beginRecoveryAgain } from "../data/backup.ts";
+import { mayHavePrepared, mostPrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
 import { writePrivate } from "../host/private-file.ts";
@@ -37,18 +38,13 @@ export class PostgresServer extends GuardedProgram {
   }
 }
 
-/** Number of prepared transactions that any compute may have: the bound of its setting. */
-const mostPrepared = "1000";
-
 /**
  * Makes room for the prepared transactions in the data, which outlive their clients and the setting with which they
- * were made: no server with fewer places starts. They lie in files, of a server that did not end in order also in its
- * log; a standby needs as many places as its primary.
+ * were made: no server with fewer places starts. A standby needs as many places as its primary.
  */
 async function withPlaces(data: string, config: ServerConfig): Promise<ServerConfig> {
-  const prepared = await readdir(join(data, "pg_twophase"));
-  if (prepared.length === 0 && !config.primary && (await isCleanlyStopped(data))) return config;
-  return { ...config, settings: { ...config.settings, max_prepared_transactions: mostPrepared } };
+  if (!config.primary && !(await mayHavePrepared(data))) return config;
+  return { ...config, settings: { ...config.settings, max_prepared_transactions: String(mostPrepared) } };
 }
 
 /** Writes the settings for the next start, or for a reload. */

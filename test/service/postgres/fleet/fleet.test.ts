@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../../src/service/computes/connect.ts";
@@ -227,6 +227,34 @@ it("a service that ends waits for the server on which it reads for a caller", as
   held.resolve(undefined);
   expect(await stopping).toBe(0);
   await reading;
+});
+
+it("a server on which the service reads has the limits of the last one where transactions are prepared in its data", async () => {
+  const control = join(fakes.directoryOf(), "global", "pg_control");
+  const limits = async () => {
+    const held = Promise.withResolvers<undefined>();
+    fakes.machine.answer = ({ sql }) => (sql === "SHOW server_version" ? held.promise : undefined);
+    const moment = fakes.machine.asked("stock").length;
+    const text = readFileSync(control);
+    for (const [at, value] of [
+      [180, 901],
+      [184, 28],
+      [196, 256],
+    ] as const)
+      text.writeInt32LE(value, at);
+    writeFileSync(control, text);
+    const reading = fakes.postgres.catalog.schema(main, "stock", undefined).then(() => "read", String);
+    await fakes.until(() => fakes.machine.asked("stock").slice(moment).includes("SHOW server_version"));
+    const server = fakes.machine.servers.get(fakes.directoryOf());
+    const names = ["max_connections", "max_worker_processes", "max_locks_per_transaction"];
+    const shown = names.map((name) => server?.setting(name));
+    held.resolve(undefined);
+    await reading;
+    return shown;
+  };
+  expect(await limits()).toEqual(["112", "12", "64"]);
+  writeFileSync(join(fakes.directoryOf(), "pg_twophase", "00000001"), "");
+  expect(await limits()).toEqual(["901", "28", "256"]);
 });
 
 it("the history of a branch is kept while its primary runs, every five seconds", async () => {

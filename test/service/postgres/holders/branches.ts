@@ -62,7 +62,7 @@ export class Branches {
   }
 
   async create(replica: boolean): Promise<Stage> {
-    const settings = { pg_settings: { max_prepared_transactions: "10" } };
+    const settings = { pg_settings: { max_prepared_transactions: "1000" } };
     const primary = { type: "read_write", settings, autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 };
     const endpoints = [primary, ...(replica ? [{ type: "read_only", settings }] : [])];
     const reply = await this.send("POST", branchesPath, { branch: {}, endpoints });

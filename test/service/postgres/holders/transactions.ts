@@ -60,8 +60,26 @@ export const transactions: Readonly<Record<string, Holder>> = {
       await Promise.all([inside.end(), outside.end()]);
     },
   },
+  "prepared with every lock": preparedWithLocks(3),
+  "prepared with nearly every lock": preparedWithLocks(800),
   "prepared in the doomed database": prepared("doomed", "CREATE TABLE kept (x int)"),
   "prepared with the database": prepared("stock", "COMMENT ON DATABASE doomed IS 'x'"),
   "prepared with the victim's table": prepared("stock", "LOCK TABLE victims.things IN ACCESS EXCLUSIVE MODE"),
   "prepared GRANT to the victim": prepared("stock", "GRANT SELECT ON items TO victim"),
 };
+
+/** All locks of a server but some: first by the thousand, then one by one. */
+function preparedWithLocks(but: number): Holder {
+  return prepared(
+    "stock",
+    `DO $$ DECLARE last int := 0; step int; BEGIN
+      PERFORM pg_advisory_lock(-n) FROM generate_series(1, ${but}) n;
+      FOREACH step IN ARRAY ARRAY[5000, 100, 1] LOOP LOOP
+        BEGIN
+          PERFORM pg_advisory_xact_lock(last + n) FROM generate_series(1, step) n;
+          last := last + step;
+        EXCEPTION WHEN OTHERS THEN EXIT; END;
+      END LOOP; END LOOP;
+      PERFORM pg_advisory_unlock_all(); END $$`,
+  );
+}

@@ -1,0 +1,18 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isCleanlyStopped } from "./backup.ts";
+
+/** Number of prepared transactions that any compute may have: the bound of its setting. */
+export const mostPrepared = 1000;
+
+/** The files of the prepared transactions in data whose server was stopped in order, or has just started. */
+export async function preparedIn(data: string): Promise<{ file: string; bytes: number }[]> {
+  const directory = join(data, "pg_twophase");
+  const files = (await readdir(directory)).map((name) => join(directory, name));
+  return Promise.all(files.map(async (file) => ({ file, bytes: (await stat(file)).size })));
+}
+
+/** True if there may be prepared transactions: in files, or in the log of a server that did not end in order. */
+export async function mayHavePrepared(data: string): Promise<boolean> {
+  return (await preparedIn(data)).length > 0 || !(await isCleanlyStopped(data));
+}

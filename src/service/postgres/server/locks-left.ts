@@ -1,0 +1,68 @@
+import { open, rm } from "node:fs/promises";
+import { isCleanlyStopped } from "../data/backup.ts";
+import { mostPrepared, preparedIn } from "../data/prepared-files.ts";
+import type { ServerConfig } from "./config.ts";
+import type { PostgresServer } from "./server.ts";
+
+/**
+ * Starts a primary whose prepared transactions leave a quarter of its locks to sessions: without any, no session opens,
+ * not even one that could end them, at this start and each later one. Beyond that, those with the most locks are
+ * forgotten: Postgres holds them for broken off. What a server has in its log alone is in files once it has started.
+ */
+export async function startWithLocksLeft(
+  data: string,
+  { limits, primary }: Pick<ServerConfig, "limits" | "primary">,
+  start: () => Promise<PostgresServer>,
+): Promise<PostgresServer> {
+  const most = 0.75 * limits.maxLocks * (limits.maxConnections + limits.maxWorkerProcesses + mostPrepared);
+  const excess = async () => (primary ? [] : excessOf(await preparedIn(data), most));
+  const forget = async () => {
+    for (const file of await excess()) await rm(file);
+  };
+  if (await isCleanlyStopped(data)) {
+    await forget();
+    return start();
+  }
+  const server = await start();
+  if ((await excess()).length === 0) return server;
+  await server.stop();
+  await forget();
+  return start();
+}
+
+/** The largest of prepared transactions, without which the others have no more locks than these. */
+async function excessOf(files: readonly { file: string; bytes: number }[], most: number): Promise<string[]> {
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) <= most * bytesOfLock) return [];
+  const counted = await Promise.all(files.map(async ({ file }) => ({ file, locks: await locksIn(file) })));
+  let left = counted.reduce((sum, { locks }) => sum + locks, 0);
+  return counted
+    .toSorted((one, other) => other.locks - one.locks)
+    .filter(({ locks }) => {
+      const isBeyond = left > most;
+      if (isBeyond) left -= locks;
+      return isBeyond;
+    })
+    .map(({ file }) => file);
+}
+
+/** A lock in the file of a prepared transaction: a header of 8 bytes, which says length, kind and nothing more. */
+const bytesOfLock = 32;
+const isLock = (bytes: Buffer, at: number) =>
+  bytes.readUInt32LE(at) === 20 && bytes[at + 4] === 1 && bytes.readUInt16LE(at + 6) === 0;
+
+async function locksIn(file: string): Promise<number> {
+  const handle = await open(file);
+  try {
+    const buffer = Buffer.alloc(65_536);
+    let locks = 0;
+    for (let position = 0; ; ) {
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+      const whole = bytesRead - (bytesRead % 8);
+      if (whole === 0) return locks;
+      for (let at = 0; at < whole; at += 8) if (isLock(buffer, at)) locks += 1;
+      position += whole;
+    }
+  } finally {
+    await handle.close();
+  }
+}
