@@ -137,11 +137,15 @@ export class Service {
   }
 
   /** A call that its caller may make in a project, before any of it is carried out; `undefined` for any other. */
-  reached({ method, path, headers }: ServiceCall): Reached | undefined {
+  reached(call: ServiceCall): Reached | undefined {
+    const { method, path, headers } = call;
+    if (this.#console.serves(path)) return this.#console.reached(call);
     const match = path.startsWith(`${apiRoot}/`) ? this.#api.match(method, path.slice(apiRoot.length)) : undefined;
     const caller = match && knownCaller(this.context.store, headers?.["authorization"]);
     if (!caller || this.#limiter?.refuses(caller, match.route, this.context.clock.now())) return undefined;
-    return reachedBy(this.context.store, caller, match);
+    const { access, path: template } = match.route;
+    if (access.kind !== "project") return undefined;
+    return reachedBy(this.context.store, caller, { path: template, params: match.params }, access.right);
   }
 
   #dated(reply: ServiceReply): ServiceReply {

@@ -5,6 +5,7 @@ import { longestOfStranger } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { isFromElsewhere, loopback } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
+import { type Reached, reachedBy } from "../http/reached.ts";
 import type { Handled } from "../http/route.ts";
 import { Router } from "../http/router.ts";
 import { apiRoutes } from "../http/routes.ts";
@@ -109,6 +110,15 @@ export class Console {
     return this.#sessions.find(cookieIn(call), this.#context.clock.now())?.accountId;
   }
 
+  /** A page or form about a project that the person may read; see `Service.reached`. */
+  reached(call: ServiceCall): Reached | undefined {
+    const accountId = this.accountOf(call);
+    const match = this.#pages.match(call.method, call.path);
+    if (accountId === undefined || !match) return undefined;
+    const { route, params } = match;
+    return reachedBy(this.#context.store, callerOf(accountId), { path: route.path, params }, "viewer");
+  }
+
   /** Ends all streams. */
   close(): void {
     this.#streams.close();
@@ -153,7 +163,7 @@ export class Console {
 
   #answerTo(call: ServiceCall, at: number, { session, account, layout }: SignedIn): ServiceReply {
     const match = this.#pages.match(call.method, call.path);
-    const caller: Caller = { scope: { kind: "personal", accountId: account.id }, limitedAs: account.id };
+    const caller = callerOf(account.id);
     const visit: Visit = {
       context: this.#context,
       at,
@@ -203,6 +213,11 @@ export class Console {
     const { route, params } = match;
     return this.#change(() => route.run({ context: this.#context, at, params, query: {}, body, caller }));
   }
+}
+
+/** A person has the rights of the account's personal keys. */
+function callerOf(accountId: string): Caller {
+  return { scope: { kind: "personal", accountId }, limitedAs: accountId };
 }
 
 interface SignedIn {

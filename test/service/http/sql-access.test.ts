@@ -5,6 +5,7 @@ import type { Reached } from "../../../src/service/http/reached.ts";
 import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { Visitor } from "../console/visitor.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, main, primary, project } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -226,6 +227,28 @@ it("servers are asked for roles and databases by a caller with the right to see 
   );
   expect([await call(roles, keys.bob, "POST"), access.refreshed.length]).toEqual([403, 2]);
   expect([await call(roles, keys.bob), access.refreshed.length]).toEqual([200, 3]);
+});
+
+it("servers are asked for roles and databases by pages and forms of a person who may read them, and of nobody else", async () => {
+  const access = new Access();
+  await using shop = await ListeningShop.start({}, {}, access);
+  const origin = new URL(shop.baseURL).origin;
+  const page = `/app/projects/${project}/branches/${main}/roles`;
+  const send = async (person: Visitor | undefined, path: string, method = "GET") => {
+    const headers: Record<string, string> = person?.cookie === undefined ? {} : { cookie: person.cookie };
+    const { status } = await fetch(`${origin}${path}`, { method, headers });
+    return status;
+  };
+  const [ana, eve] = ["acc-ana", "acc-eve"].map((account) => new Visitor(shop.core).signIn(account));
+  expect([await send(undefined, page), await send(eve, page), access.refreshed]).toEqual([401, 404, []]);
+  expect([await send(ana, page), await send(ana, `${page}/delete`, "POST")]).toEqual([200, 403]);
+  const reached = {
+    path: "/app/projects/{project_id}/branches/{branch_id}/roles",
+    params: { project_id: project, branch_id: main },
+  };
+  expect(access.refreshed).toEqual([reached, { ...reached, path: `${reached.path}/delete` }]);
+  await send(ana, "/app/projects");
+  expect(access.refreshed).toHaveLength(2);
 });
 
 it("servers are asked for nothing by a call that the limits of its account refuse", async () => {

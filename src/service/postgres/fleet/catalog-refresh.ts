@@ -6,7 +6,9 @@ export interface RefreshingFleet extends Pick<Fleet, "refresh"> {
   running(): readonly { endpoint: { projectId: string; branchId: string } }[];
 }
 
-const ofBranch = /^\/projects\/\{project_id\}\/branches\/\{branch_id\}\/(?:databases|roles|schema|compare_schema)\b/;
+/** Of the API and of the console, where the page of a compute says how to connect. */
+const ofBranch =
+  /^(?:\/app)?\/projects\/\{project_id\}\/branches\/\{branch_id\}\/(?:(?:databases|roles|schema|compare_schema|query)\b|computes\/\{endpoint_id\}$)/;
 const ofProject = "/projects/{project_id}/connection_uri";
 
 /** Lets a call that shows or needs roles and databases of branches find them as clients have changed them with SQL. */

@@ -35,3 +35,14 @@ it("a call about roles or databases asks the servers of its branch alone, and on
     expect(await refreshed(path, { project_id: "shop", branch_id: "br-main" })).toEqual([]);
   }
 });
+
+it("pages and forms of the console about roles or databases ask the server of their branch, and others do not", async () => {
+  const page = "/app/projects/{project_id}/branches/{branch_id}";
+  const ask = (path: string) => refreshed(`${page}${path}`, { project_id: "shop", branch_id: "br-main" });
+  for (const path of ["/roles", "/roles/delete", "/databases", "/query", "/computes/{endpoint_id}"]) {
+    expect([path, await ask(path)]).toEqual([path, ["br-main"]]);
+  }
+  for (const path of ["", "/delete", "/computes", "/computes/{endpoint_id}/start"]) {
+    expect([path, await ask(path)]).toEqual([path, []]);
+  }
+});

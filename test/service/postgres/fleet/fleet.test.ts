@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../../src/service/computes/connect.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { Visitor } from "../../console/visitor.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
 
@@ -66,6 +67,20 @@ describe("what clients change with SQL", () => {
     const moment = fakes.machine.statements.length;
     await show(main);
     expect(fakes.machine.statements.length).toBe(moment);
+  });
+
+  it("a role that owns a database made with SQL is not deleted in the console either", async () => {
+    await start();
+    await fakes.change(`POST ${branch}/roles`, { role: { name: "reporter" } });
+    fakes.serverOf().data.change(fakes.clock.now(), (content) => {
+      content.databases["made"] = "reporter";
+    });
+    const person = new Visitor(fakes.core).signIn("acc-ana");
+    const form = { method: "POST", path: `/app${branch}/roles/delete`, headers: { cookie: person.cookie ?? "" } };
+    const reached = fakes.core.reached(form);
+    expect(reached).toBeDefined();
+    if (reached) await fakes.postgres.driverAccess.refresh(reached);
+    expect(person.post(form.path, { name: "reporter" }).status).toBe(422);
   });
 
   it("no session stays behind on a server whose settings, roles and databases have changed", async () => {
