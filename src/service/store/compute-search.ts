@@ -2,7 +2,7 @@ import type { Database, Value } from "./database.ts";
 import { notePath } from "./details.ts";
 import { idsOfOwners, type Owner, ownerLists } from "./projects.ts";
 import { number, type Row, text } from "./row.ts";
-import { orderOf, type PageFound, type PageWanted, pageAmong, type RowsWanted } from "./table.ts";
+import { orderOf, type PageFound, type PageWanted, type RowsWanted } from "./table.ts";
 import { computeMs, type Look, sizesIn, valuesOf } from "./unbooked.ts";
 
 /** The computes to find, `search` in their id or name, or in the name or id of their branch. */
@@ -68,13 +68,15 @@ export class ComputeSearch {
     const order = orderOf(orders, sort);
     const key = order.replace(/ DESC$/, "");
     // All at once: counted first, each row would be compared twice. Numbers are bound as such with a point.
-    const sql = `${sizesIn(places)}, found AS MATERIALIZED (SELECT e.id, e.seq, ${key} AS key ${from})
-      SELECT id, (SELECT count(*) FROM found) AS total FROM found ORDER BY key${order.slice(key.length)}, seq LIMIT ?14
-      OFFSET min(CAST(?15 AS INTEGER), (SELECT max(count(*) - 1, 0) / CAST(?14 AS INTEGER) * CAST(?14 AS INTEGER) FROM found))`;
-    const found = this.#db.all(sql, ...values, ...usedBy(used), wanted.size, (wanted.page - 1) * wanted.size);
+    const sql = `${sizesIn(places)}, found AS MATERIALIZED (SELECT e.id, e.seq, ${key} AS key ${from}),
+      place AS MATERIALIZED (SELECT count(*) AS total, min(CAST(?15 AS INTEGER), (count(*) - 1) / CAST(?14 AS INTEGER)) AS page FROM found)
+      SELECT id, (SELECT total FROM place) AS total, (SELECT page FROM place) AS page FROM found ORDER BY key${order.slice(key.length)}, seq
+      LIMIT ?14 OFFSET (SELECT page * CAST(?14 AS INTEGER) FROM place)`;
+    const found = this.#db.all(sql, ...values, ...usedBy(used), wanted.size, wanted.page - 1);
     const ids = found.map((row) => text(row, "id"));
-    const total = found[0] ? number(found[0], "total") : 0;
-    return { rows: this.#named(ids, used), total, page: pageAmong(total, wanted).page };
+    const [first] = found;
+    const place = first ? { total: number(first, "total"), page: number(first, "page") + 1 } : { total: 0, page: 1 };
+    return { rows: this.#named(ids, used), ...place };
   }
 
   /** Some computes, in their order. */

@@ -58,12 +58,6 @@ export interface PageFound<Found> {
   page: number;
 }
 
-/** The page that is found where so many rows are: one after the last counts as the last. */
-export function pageAmong(total: number, { page, size }: PageWanted): { page: number; offset: number } {
-  const found = Math.min(page, lastPage(total, size));
-  return { page: found, offset: (found - 1) * size };
-}
-
 /** The number of the last page of a list. */
 export function lastPage(total: number, size: number): number {
   return Math.max(1, Math.ceil(total / size));
@@ -127,7 +121,8 @@ export class Table<Stored extends object> {
   /** The rows of one page in an order, and the number of all rows that `where` finds. */
   paged(where: string, order: string, values: readonly Value[], wanted: PageWanted): PageFound<Stored> {
     const total = this.count(where, ...values);
-    const { page, offset } = pageAmong(total, wanted);
+    const page = Math.min(wanted.page, lastPage(total, wanted.size));
+    const offset = (page - 1) * wanted.size;
     const rows = this.all(`${where} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, wanted.size, offset);
     return { rows, total, page };
   }

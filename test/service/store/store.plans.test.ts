@@ -17,7 +17,7 @@ function statementsOf(act: (shop: Shop) => void): { shop: Shop; statements: stri
 function scansIn({ shop, statements }: ReturnType<typeof statementsOf>): string[] {
   return statements.flatMap((sql) => {
     const steps = shop.database.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
-    const scans = steps.filter((step) => /^SCAN (?!json_each|wanted|owned|running|found|CONSTANT)/.test(step));
+    const scans = steps.filter((step) => /^SCAN (?!json_each|wanted|owned|running|found|place|CONSTANT)/.test(step));
     return scans.map((step) => `${step}: ${sql}`);
   });
 }
