@@ -1,4 +1,5 @@
 import { schedule, steps } from "../computes/chain.ts";
+import { inactivitySeconds } from "../computes/inactivity.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { becomeReady, finish } from "../domain/due-events.ts";
@@ -190,7 +191,7 @@ export class OperationRunner {
       Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined, meteredAt: undefined });
       context.store.endpoints.update(endpoint);
       const busy = context.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0;
-      if (busy || endpoint.disabled || endpoint.suspendTimeoutSeconds !== -1) continue;
+      if (busy || endpoint.disabled || inactivitySeconds(context, endpoint) !== undefined) continue;
       schedule(context, { endpoint, at, pendingState: "active" }, [steps.wake]);
     }
   }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { StoreFull } from "../../../src/service/refusal.ts";
-import { ServiceOnFakes } from "./fake/fake-service.ts";
+import { rules } from "../../../src/service/rules.ts";
+import { type FakesOptions, ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project, seed } from "./rig.ts";
 
 const compute = `/projects/${project}/endpoints/${primary}`;
@@ -203,9 +204,9 @@ describe("what nothing needs any more", () => {
 });
 
 describe("a service that begins on an earlier one's data", () => {
-  const beginAgain = async (prepare: () => unknown) => {
+  const beginAgain = async (prepare: () => unknown, options: FakesOptions = {}) => {
     await fakes[Symbol.asyncDispose]();
-    fakes = await ServiceOnFakes.start(seed, { keepsStore: true });
+    fakes = await ServiceOnFakes.start(seed, { keepsStore: true, ...options });
     await prepare();
     await fakes.stop();
     await fakes.start();
@@ -246,6 +247,18 @@ describe("a service that begins on an earlier one's data", () => {
       await start();
     });
     expect([state(), fakes.operations().length]).toEqual([["active", true], 2]);
+  });
+
+  it("the service wakes what its rules let never sleep, whatever it was told to", async () => {
+    const large = { autoscaling_limit_min_cu: 18, autoscaling_limit_max_cu: 18 };
+    await beginAgain(
+      async () => {
+        await fakes.change(`PATCH ${compute}`, { endpoint: large });
+        await start();
+      },
+      { rules: rules.neon },
+    );
+    expect(state()).toEqual(["active", true]);
   });
 
   it("the service wakes nothing that is disabled, and nothing that an operation is about to start", async () => {

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { cryptoIds } from "../../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../../src/service/options.ts";
 import { Postgres, type PostgresSettings } from "../../../../src/service/postgres/postgres.ts";
+import { rules as known, type Rules } from "../../../../src/service/rules.ts";
 import { Seed } from "../../../../src/service/seed/document.ts";
 import { applySeed } from "../../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../../src/service/service.ts";
@@ -31,6 +32,7 @@ export interface FakesOptions {
   /** How much faster the service's own times pass. */
   timeScale?: number;
   projectLock?: boolean;
+  rules?: Rules;
 }
 
 export interface Begun {
@@ -55,13 +57,20 @@ export class ServiceOnFakes implements AsyncDisposable {
 
   readonly #settings: Partial<PostgresSettings>;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #options: Pick<ServiceOptions, "timeScale" | "projectLock">;
+  readonly #options: Pick<ServiceOptions, "timeScale" | "projectLock" | "rules">;
 
-  constructor({ keepsStore = false, settings = {}, env = {}, timeScale = 1, projectLock = true }: FakesOptions = {}) {
+  constructor({
+    keepsStore = false,
+    settings = {},
+    env = {},
+    timeScale = 1,
+    projectLock = true,
+    rules = known.specification,
+  }: FakesOptions = {}) {
     this.#file = keepsStore ? this.data : ":memory:";
     this.#settings = settings;
     this.#env = env;
-    this.#options = { timeScale, projectLock };
+    this.#options = { timeScale, projectLock, rules };
   }
 
   static async start(document: object = seed, options: FakesOptions = {}): Promise<ServiceOnFakes> {
