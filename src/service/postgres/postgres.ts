@@ -19,7 +19,6 @@ import { DriverAccess } from "./driver/driver-access.ts";
 import { Queries } from "./driver/queries.ts";
 import { refreshBefore } from "./fleet/catalog-refresh.ts";
 import { Fleet } from "./fleet/fleet.ts";
-import { ownLog } from "./fleet/own-servers.ts";
 import { Poolers } from "./fleet/poolers.ts";
 import { SchemaReader } from "./fleet/schema-reader.ts";
 import { Sessions } from "./fleet/sessions.ts";
@@ -214,10 +213,7 @@ export class Postgres {
       },
     });
     this.#keeper = this.#newKeeper(service, fleet);
-    this.#logs = logKeeper(clock, () => [
-      this.#home.log(ownLog),
-      ...fleet.running().flatMap(({ endpoint: { id } }) => [this.#home.log(id), this.#home.log(id, "-pooler")]),
-    ]);
+    this.#logs = logKeeper(clock, () => fleet.logs());
     this.#usage = new UsageKeeper(service);
     this.#runner.begin();
     this.#activity.begin();

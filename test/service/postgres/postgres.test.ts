@@ -178,14 +178,22 @@ describe("pooled hosts", () => {
   it("logs that are too long are emptied every second, the server's, the pooler's and that of servers on copies", async () => {
     await beside("1.21.0");
     await loggedIn(await client("app", { pooled: true }));
-    const names = [primary, `${primary}-pooler`, "copies"];
-    const logs = names.map((name) => join(`${fakes.data}.postgres`, "logs", `${name}.log`));
+    const { id } = await fakes.branch({});
+    const held = Promise.withResolvers<undefined>();
+    fakes.machine.answer = ({ sql }) => (sql === "SHOW server_version" ? held.promise : undefined);
+    const reading = fakes.postgres.catalog.schema(id, "stock", undefined).then(() => "read", String);
+    await fakes.until(() => fakes.machine.asked("stock").includes("SHOW server_version"));
+    const [copy] = await fakes.names("making");
+    const names = [`logs/${primary}.log`, `logs/${primary}-pooler.log`, `making/${copy}`];
+    const logs = names.map((name) => join(`${fakes.data}.postgres`, name));
     for (const log of logs) {
       writeFileSync(log, "");
       truncateSync(log, 4_000_001);
     }
     fakes.clock.advance(second);
     await expect.poll(() => logs.map((log) => statSync(log).size)).toEqual([0, 0, 0]);
+    held.resolve(undefined);
+    await reading;
   });
 
   it("a compute that is deleted leaves no file of its pooler behind", async () => {

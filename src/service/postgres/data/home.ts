@@ -159,13 +159,14 @@ async function isAlive(owner: string, processes: Processes): Promise<boolean> {
   return facts !== undefined && Math.abs(facts.startedAt - startedAt) < 3;
 }
 
-/** Stops servers that are left over, and removes what was not finished. */
+/** Stops servers that are left over, and removes what was not finished, and the log that all copies once shared. */
 async function clear(root: string, processes: Processes, clock: ServiceClock): Promise<void> {
   await stopServers(root, processes, clock);
   const sockets = (await readFile(join(root, "sockets"), "utf8").catch(() => "")).trim();
   const ours = dirname(sockets) === tmpdir() && basename(sockets).startsWith(socketsPrefix);
   if (ours) await rm(sockets, { recursive: true, force: true });
-  for (const name of ["making", "s", "sockets"]) await rm(join(root, name), { recursive: true, force: true });
+  for (const name of ["making", "s", "sockets", "logs/copies.log"])
+    await rm(join(root, name), { recursive: true, force: true });
 }
 
 async function stopServers(root: string, processes: Processes, clock: ServiceClock): Promise<void> {

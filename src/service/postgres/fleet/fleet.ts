@@ -155,6 +155,13 @@ export class Fleet {
     return [...this.#running.values()];
   }
 
+  /** The logs of all servers and poolers that run. */
+  logs(): string[] {
+    const { home } = this.#ports;
+    const ofComputes = this.running().flatMap(({ endpoint: { id } }) => [home.log(id), home.log(id, "-pooler")]);
+    return [...this.#own.logs, ...ofComputes];
+  }
+
   /** Stops everything, also what is held up in a turn; nothing starts any more. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -1,3 +1,5 @@
+import { rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { lastLimits } from "../data/backup.ts";
 import { mayHavePrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
@@ -7,21 +9,24 @@ import type { PostgresServer, ServerPlace } from "../server/server.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 import { ownConfig } from "./server-configs.ts";
 
-/** Names the log that these servers share. */
-export const ownLog = "copies";
-
 type Launch = (place: ServerPlace, config: ServerConfig) => Promise<PostgresServer>;
 
 /** The servers that run on some data only for the service. */
 export class OwnServers {
   readonly #ports: Pick<FleetPorts, "home" | "sessions" | "sockets" | "store" | "temporaryDiskScale">;
   readonly #launch: Launch;
-  readonly #running = new Set<PostgresServer>();
+  /** With the log of each: an error quotes its end, which is to be of the same data. */
+  readonly #running = new Map<PostgresServer, string>();
   #closed = false;
 
   constructor(ports: FleetPorts, launch: Launch) {
     this.#ports = ports;
     this.#launch = launch;
+  }
+
+  /** The logs of those that run. */
+  get logs(): string[] {
+    return [...this.#running.values()];
   }
 
   async serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
@@ -30,23 +35,27 @@ export class OwnServers {
     // Prepared transactions need the locks that they had.
     const limits = (await mayHavePrepared(data)) ? largerOf(own.limits, await lastLimits(data)) : own.limits;
     const config = { ...own, ...more, limits, settings: { ...own.settings, ...more.settings } };
-    const place = { postgres: edition.postgres, data, logFile: home.log(ownLog) };
-    const server = await this.#launch(place, config);
-    if (this.#closed) {
+    const logFile = home.making(`${basename(data)}.log`);
+    const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config).catch(async (error) => {
+      await rm(logFile, { force: true });
+      throw error;
+    });
+    const stop = async () => {
       await server.stop();
+      await rm(logFile, { force: true });
+    };
+    if (this.#closed) {
+      await stop();
       throw new ServerFailed("the service ends");
     }
-    this.#running.add(server);
+    this.#running.set(server, logFile);
     server.onEnd(() => this.#running.delete(server));
-    return {
-      connect: (database, login) => sessions.open(config, database, login),
-      stop: () => server.stop(),
-    };
+    return { connect: (database, login) => sessions.open(config, database, login), stop };
   }
 
   /** Stops all, whatever is done on them: a client's function may run there, and never end. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#running].map((server) => server.stop()));
+    await Promise.all([...this.#running.keys()].map((server) => server.stop()));
   }
 }

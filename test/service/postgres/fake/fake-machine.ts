@@ -70,8 +70,8 @@ export class FakeMachine implements Processes {
     if (basename(command) === "pgbouncer") return new FakePooler(this, first);
     const { complaint } = this;
     this.complaint = undefined;
+    appendFileSync(logFile, complaint ?? "");
     if (complaint !== undefined) {
-      appendFileSync(logFile, complaint);
       return { ended: Promise.resolve(1), stop: () => {} };
     }
     return new FakeServer(this, data);

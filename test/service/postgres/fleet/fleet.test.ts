@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../../src/service/computes/connect.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
@@ -270,6 +270,22 @@ it("a server on which the service reads has the limits of the last one where tra
   expect(await limits()).toEqual(["112", "12", "64"]);
   writeFileSync(join(fakes.directoryOf(), "pg_twophase", "00000001"), "");
   expect(await limits()).toEqual(["901", "28", "256"]);
+});
+
+it("each server that only the service uses has a log of its own, which goes with it, also where it does not start", async () => {
+  const { id } = await fakes.branch({});
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql === "SHOW server_version" ? held.promise : undefined);
+  const read = (branchId: string) => fakes.postgres.catalog.schema(branchId, "stock", undefined);
+  const reading = [main, id].map((one) => read(one).then(() => "read", String));
+  await fakes.until(() => fakes.machine.servers.size === 2);
+  const logs = [main, id].map((one) => `${basename(fakes.directoryOf(one))}.log`);
+  expect((await fakes.names("making")).toSorted()).toEqual(logs.toSorted());
+  held.resolve(undefined);
+  await Promise.all(reading);
+  fakes.machine.complaint = "FATAL:  no more\n";
+  await expect(read(main)).rejects.toThrow("the server did not start: no more");
+  expect([...(await fakes.names("making")), ...(await fakes.names("logs"))]).toEqual([]);
 });
 
 it("the history of a branch is kept while its primary runs, every five seconds", async () => {
