@@ -162,4 +162,7 @@ function ownUser(): string | undefined {
   }
 }
 
+// A log on a full disk, or whose reader has ended, takes no line, and must not end what is served.
+process.stderr.on("error", () => {});
+
 process.exitCode = await main(process.argv.slice(2));

@@ -2,6 +2,12 @@
 export class Changes {
   #count = 0;
   readonly #followers = new Set<() => void>();
+  readonly #onError: (error: unknown) => void;
+
+  /** `onError`: called where a follower fails. The change is made all the same, and the others follow it. */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
 
   /** The number of changes since the process started. */
   get count(): number {
@@ -18,6 +24,12 @@ export class Changes {
 
   report(): void {
     this.#count += 1;
-    for (const follower of this.#followers) follower();
+    for (const follower of this.#followers) {
+      try {
+        follower();
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
   }
 }

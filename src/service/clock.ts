@@ -32,6 +32,16 @@ export async function limited<Result>(
   }
 }
 
+/** The result of a step; `undefined` where it takes longer. It goes on then, and its end is nobody's any more. */
+export async function within<Result>(
+  clock: Pick<ServiceClock, "after">,
+  ms: number,
+  step: Promise<Result>,
+): Promise<Result | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  return limited(clock, ms, () => late.resolve(undefined), Promise.race([step, late.promise]));
+}
+
 /** A clock that can be advanced, and otherwise runs with the given one. */
 export class AdvanceableClock implements ServiceClock {
   readonly #clock: ServiceClock;

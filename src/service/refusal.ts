@@ -16,17 +16,21 @@ export class Refusal extends Error {
   }
 }
 
-/** The disk of the store is full: nothing was changed. */
+/** The disk of the store is full, or fails: nothing was changed. */
 export class StoreFull extends Refusal {
   override name = "StoreFull";
+  /** The error of a disk that has room, and fails. */
+  readonly failure: Error | undefined;
 
-  constructor(cause: unknown) {
-    super(507, "the disk of the service is full, so nothing can be changed: free some space");
+  constructor(cause: unknown, failure?: Error) {
+    const full = "the disk of the service is full, so nothing can be changed: free some space";
+    super(507, failure ? "the disk of the service fails, so nothing can be changed: its log says how" : full);
     this.cause = cause;
+    this.failure = failure;
   }
 }
 
-/** Makes a change; answers false where the disk is full, and nothing is changed then. */
+/** Makes a change; answers false where the disk does not take it, and nothing is changed then. */
 export function unlessFull(change: () => void): boolean {
   try {
     change();

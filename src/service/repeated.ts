@@ -1,18 +1,28 @@
 import type { ServiceClock } from "./clock.ts";
 
-/** Work that is done again and again until it is closed, each time so many milliseconds after it last ended. */
+/**
+ * Work that is done again and again until it is closed, each time so many milliseconds after it last ended, well or
+ * not.
+ */
 export class Repeated {
   readonly #clock: Pick<ServiceClock, "after">;
   readonly #everyMs: number;
   readonly #work: () => unknown;
   #stopTimer = () => {};
   #underWay: Promise<void> = Promise.resolve();
+  readonly #onError: (error: unknown) => void;
   #closed = false;
 
-  constructor(clock: Pick<ServiceClock, "after">, everyMs: number, work: () => unknown) {
+  constructor(
+    clock: Pick<ServiceClock, "after">,
+    everyMs: number,
+    work: () => unknown,
+    onError: (error: unknown) => void,
+  ) {
     this.#clock = clock;
     this.#everyMs = everyMs;
     this.#work = work;
+    this.#onError = onError;
   }
 
   get isClosed(): boolean {
@@ -33,8 +43,12 @@ export class Repeated {
   }
 
   async #once(): Promise<void> {
-    const work = this.#work();
-    if (work instanceof Promise) await work;
+    try {
+      const work = this.#work();
+      if (work instanceof Promise) await work;
+    } catch (error) {
+      this.#onError(error);
+    }
     if (!this.#closed) this.begin();
   }
 }

@@ -61,8 +61,9 @@ export class Service {
   #limiter: RateLimiter | undefined;
   readonly #faults: FaultPlan;
   #console: Console;
-  readonly #onError: (error: unknown) => void;
-  readonly #changes = new Changes();
+  /** Reports an error, also one that no caller waits for. */
+  readonly report: (error: unknown) => void;
+  readonly #changes = new Changes((error) => this.report(error));
   #openApi: string | undefined;
   /** Time of the next timer; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
@@ -79,7 +80,7 @@ export class Service {
     this.#local = new Router([...localRoutes, ...controlRoutes(this.#controls(testControls))]);
     this.#limiter = limiterOf(this.context.options);
     this.#faults = new FaultPlan(random);
-    this.#onError = onError;
+    this.report = onError;
     this.#console = this.#newConsole();
   }
 
@@ -187,7 +188,7 @@ export class Service {
     try {
       return this.context.store.transaction(() => act(this.context, this.context.clock.now()));
     } catch (error) {
-      if (error instanceof StoreFull) this.#onError(error);
+      if (error instanceof StoreFull) this.report(error);
       throw error;
     }
   }
@@ -210,7 +211,7 @@ export class Service {
   }
 
   #newConsole(): Console {
-    const ports = { context: this.context, changes: this.#changes, onError: this.#onError };
+    const ports = { context: this.context, changes: this.#changes, onError: this.report };
     return new Console(ports, (act) => this.change(act));
   }
 
@@ -287,7 +288,7 @@ export class Service {
 
   /** Reports an internal error; the answer reveals nothing about it. */
   internalError(error: unknown, request_id: string = this.context.ids.uuid()): ServiceReply {
-    this.#onError(error);
+    this.report(error);
     return refusalReply(refusals.internal(), request_id, { "x-request-id": request_id });
   }
 }

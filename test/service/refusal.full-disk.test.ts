@@ -76,6 +76,20 @@ it("names a full disk in one line of the log, however many writes fail, and agai
   expect(lines.slice(1)).toEqual([lines[0], expect.stringMatching(/^internal error: Error: another\n/)]);
 });
 
+it("a disk that fails, or whose quota is used up, is one that takes nothing, and the log says how it fails", () => {
+  // As SQLite answers EIO and EDQUOT as it writes: the code, and above it the step.
+  const failure = Object.assign(new Error("disk I/O error"), { errcode: 10 + 3 * 256 });
+  const write = () =>
+    shop.core.change(() => {
+      throw failure;
+    });
+  expect(write).toThrow("the disk of the service fails, so nothing can be changed: its log says how");
+  expect(unlessFull(write)).toBe(false);
+  const lines: string[] = [];
+  new ErrorLog({ clock: new VirtualClock(), stderr: (line) => lines.push(line) }).report(shop.errors[0]);
+  expect(lines).toEqual(["The disk of the service fails (disk I/O error): its calls answer 507 until it works again."]);
+});
+
 describe("what has happened to a server", () => {
   const clock = new VirtualClock();
   let tries: number;
@@ -89,6 +103,7 @@ describe("what has happened to a server", () => {
       context: { ...core.context, clock },
       change: <Result>(change: Parameters<typeof core.change<Result>>[0]) => core.change(change),
       onChange: () => () => {},
+      report: (error: unknown) => core.report(error),
     };
     return eventually(
       service,
@@ -111,15 +126,16 @@ describe("what has happened to a server", () => {
     expect(shop.core.context.store.constant("what", () => "nothing")).toBe(large);
   });
 
-  it("an event that cannot be stored for another reason is not tried again", async () => {
+  it("an event that cannot be stored for another reason is reported, not tried again, and ends nothing", async () => {
+    const mistake = new Error("broken");
     const stored = storing(
       () => tries > 1,
       () => {
-        throw new Error("broken");
+        throw mistake;
       },
     );
-    await expect(Promise.race([stored, clock.advance(2000)])).rejects.toThrow("broken");
-    expect(tries).toBe(1);
+    expect(await Promise.race([stored, clock.advance(2000)])).toBe(false);
+    expect([tries, shop.errors]).toEqual([1, [mistake]]);
   });
 
   it("an event that waits for room is given up when the service ends", async () => {

@@ -25,8 +25,8 @@ export class ChangeStreams {
   }
 
   /**
-   * A stream that ends with its session: `isSignedIn` is checked before every event. `undefined` where the account has
-   * its share of them.
+   * A stream that ends with its session: `isSignedIn` is checked at every change. `undefined` where the account has its
+   * share of them.
    */
   stream(accountId: string, isSignedIn: () => boolean): EventStream | undefined {
     const part = this.#shares.of(accountId);
@@ -41,13 +41,10 @@ export class ChangeStreams {
         close();
         sink.end();
       };
-      const report = () => {
-        if (isSignedIn()) sink.send(`event: changes\ndata: ${this.#changes.count}\n\n`);
-        else finish();
-      };
-      const stopFollowing = this.#changes.follow(report);
+      const send = () => sink.send(`event: changes\ndata: ${this.#changes.count}\n\n`);
+      const stopFollowing = this.#changes.follow(() => (isSignedIn() ? send() : finish()));
       this.#open.add(finish);
-      report();
+      send();
       return close;
     };
   }

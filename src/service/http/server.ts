@@ -236,7 +236,9 @@ function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessag
   };
 }
 
+/** Cuts off an answer that has failed when its head was sent. */
 function send(outgoing: ServerResponse, { status, headers, body, pieces }: ServiceReply): void {
+  if (outgoing.headersSent) return void outgoing.destroy();
   const length =
     pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? (body === undefined ? undefined : Buffer.byteLength(body));
   outgoing.writeHead(status, { ...headers, ...(length !== undefined && { "content-length": length }) });

@@ -1,7 +1,9 @@
+import { within } from "../clock.ts";
 import { schedule, steps } from "../computes/chain.ts";
 import { inactivityEnd } from "../computes/inactivity.ts";
 import type { ServiceContext } from "../context.ts";
 import { unlessFull } from "../refusal.ts";
+import { Uses } from "../sharing/uses.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { DrivenService } from "./driven-service.ts";
 import type { Sessions } from "./fleet/sessions.ts";
@@ -13,6 +15,9 @@ const noteMs = 10_000;
 
 /** The shortest time between two checks, in milliseconds. */
 const restMs = 1000;
+
+/** The longest wait for a server's answer, in milliseconds: the others' computes are decided on without it. */
+const answerMs = 5000;
 
 export interface ActivityPorts {
   sessions: Sessions;
@@ -36,6 +41,8 @@ const lastActivity = `SELECT floor(extract(epoch FROM max(CASE
 export class ActivityWatch {
   readonly #service: DrivenService;
   readonly #ports: ActivityPorts;
+  /** The computes whose servers have not answered yet: such a one is asked nothing else. */
+  readonly #asked = new Uses();
   #checking = false;
   #noteAt = 0;
   #notBefore = 0;
@@ -61,12 +68,26 @@ export class ActivityWatch {
   /** Waits for the next check: when the first compute has been inactive for its time, or `last_active` is old. */
   #wait(): void {
     this.#cancel();
-    const watched = this.#watched();
-    if (this.#checking || watched.length === 0) return;
+    const watched = this.#checking || this.#closed ? [] : this.#watched();
+    if (watched.length === 0) return;
     const { clock } = this.#service.context;
     const now = clock.now();
     const due = Math.min(this.#noteAt, ...watched.map((endpoint) => this.#due(endpoint)));
-    this.#cancel = clock.after(Math.max(0, due - now, this.#notBefore - now), () => void this.#check());
+    this.#cancel = clock.after(Math.max(0, due - now, this.#notBefore - now), () => void this.#checkAndWait());
+  }
+
+  /** Never rejects: a check that fails is made again. */
+  async #checkAndWait(): Promise<void> {
+    this.#checking = true;
+    try {
+      await this.#check().finally(() => {
+        this.#checking = false;
+      });
+      this.#wait();
+    } catch (error) {
+      this.#service.report(error);
+      if (!this.#closed) this.#cancel = this.#service.context.clock.after(restMs, () => void this.#checkAndWait());
+    }
   }
 
   #watched(): StoredEndpoint[] {
@@ -84,12 +105,10 @@ export class ActivityWatch {
   }
 
   async #check(): Promise<void> {
-    this.#checking = true;
     // Answers are as old as the questions: time that passes meanwhile is not inactivity.
     const askedAt = this.#service.context.clock.now();
     const asked = this.#watched().map(async ({ id }) => [id, await this.#activityOf(id)] as const);
     const active = new Map(await Promise.all(asked));
-    this.#checking = false;
     if (this.#closed) return;
     const now = this.#service.context.clock.now();
     this.#noteAt = now + noteMs;
@@ -98,7 +117,7 @@ export class ActivityWatch {
       const at = active.get(endpoint.id);
       return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= askedAt);
     });
-    if (changed.length === 0) return this.#wait();
+    if (changed.length === 0) return;
     const note = (context: ServiceContext, at: number) => {
       for (const endpoint of changed) {
         this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
@@ -106,14 +125,16 @@ export class ActivityWatch {
         schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
       }
     };
-    if (!unlessFull(() => this.#service.change(note))) this.#wait();
+    unlessFull(() => this.#service.change(note));
   }
 
   /** Last activity of a compute's clients, by the service's clock; `undefined` where its server does not say. */
   async #activityOf(endpointId: string): Promise<number | undefined> {
     const { sessions, ask } = this.#ports;
     const { clock } = this.#service.context;
-    const rows = await ask(endpointId, lastActivity).catch(() => undefined);
+    if (this.#asked.has(endpointId)) return undefined;
+    const answer = this.#asked.during(endpointId, () => ask(endpointId, lastActivity).catch(() => undefined));
+    const rows = await within(clock, answerMs, answer);
     if (!rows) return undefined;
     const said = Number(rows[0]?.[0] ?? 0);
     return Math.max(clock.ofWall?.(said) ?? said, sessions.lastLeft(endpointId));

@@ -5,4 +5,6 @@ export interface DrivenService {
   context: ServiceContext;
   change<Result>(act: (context: ServiceContext, at: number) => Result): Result;
   onChange(follower: () => void): () => void;
+  /** Reports an error that no caller waits for. */
+  report(error: unknown): void;
 }

@@ -160,12 +160,21 @@ export class Gate {
     if (endpoint && !endpoint.disabled) arrive(context, endpoint, at);
   }
 
+  /** Never throws: it is called where a connection ends, and nobody could catch it. */
   #leave(session: Session): void {
-    const { endpointId } = session;
-    this.#meterBefore(endpointId, -1);
     this.#places.get(session)?.release();
     const close = () => this.#sessions.close(session, this.#service.context.clock.now());
-    if (!this.#sessions.isAlone(session)) return close();
+    try {
+      this.#meterBefore(session.endpointId, -1);
+      if (this.#sessions.isAlone(session)) this.#noteLeaving(session, close);
+    } catch (error) {
+      this.#service.report(error);
+    }
+    close();
+  }
+
+  /** On a full disk once for all that come and leave until there is room: strangers may be thousands. */
+  #noteLeaving({ endpointId }: Session, close: () => void): void {
     const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(endpointId);
       if (!endpoint) return;
@@ -179,16 +188,9 @@ export class Gate {
       }
       context.store.endpoints.update(endpoint);
     };
-    void this.#noteLeaving(endpointId, note);
-    close();
-  }
-
-  /** On a full disk once for all that come and leave until there is room: strangers may be thousands. */
-  async #noteLeaving(endpointId: string, note: Parameters<DrivenService["change"]>[0]): Promise<void> {
     if (this.#closed || unlessFull(() => this.#service.change(note)) || this.#leaving.has(endpointId)) return;
     this.#leaving.add(endpointId);
-    await eventually(this.#service, note, () => this.#closed);
-    this.#leaving.delete(endpointId);
+    void eventually(this.#service, note, () => this.#closed).then(() => this.#leaving.delete(endpointId));
   }
 
   async #admission(session: Session, running: Running, from: string | undefined): Promise<Admission> {

@@ -200,7 +200,7 @@ export class Postgres {
     const copies = new BranchCopies({ store, clock, storage: fleet.storage, change });
     this.#schemas = new SchemaReader({ store, fleet, copies });
     this.#fleet = fleet;
-    this.#runner = new OperationRunner(service, fleet, copies, onError);
+    this.#runner = new OperationRunner(service, fleet, copies);
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
     const verifiers = new Verifiers({ sessions, secret: this.#secret });
@@ -213,7 +213,7 @@ export class Postgres {
       },
     });
     this.#keeper = this.#newKeeper(service, fleet);
-    this.#logs = logKeeper(clock, () => fleet.logs());
+    this.#logs = logKeeper(clock, () => fleet.logs(), onError);
     this.#usage = new UsageKeeper(service);
     this.#runner.begin();
     this.#activity.begin();

@@ -26,10 +26,10 @@ export class OperationRunner {
   readonly #service: DrivenService;
   readonly #fleet: Fleet;
   readonly #copies: BranchCopies;
-  readonly #onError: (error: unknown) => void;
   readonly #running = new Set<number>();
   /** Work in progress: nobody may take the directories away before its end. */
   readonly #work = new Set<Promise<void>>();
+  /** The branches whose data was begun, as they lack it: until they have it, or are gone. */
   readonly #preparing = new Set<string>();
   /** The computes whose servers are being stopped, as nothing needs them. */
   readonly #stopping = new Set<string>();
@@ -39,11 +39,10 @@ export class OperationRunner {
   #stopFollowing = () => {};
   #closed = false;
 
-  constructor(service: DrivenService, fleet: Fleet, copies: BranchCopies, onError: (error: unknown) => void) {
+  constructor(service: DrivenService, fleet: Fleet, copies: BranchCopies) {
     this.#service = service;
     this.#fleet = fleet;
     this.#copies = copies;
-    this.#onError = onError;
   }
 
   /** Takes up what an earlier process has left, and follows the service from now on. */
@@ -70,9 +69,10 @@ export class OperationRunner {
   }
 
   #begin(work: Promise<void>): void {
-    this.#work.add(work);
-    const forget = () => this.#work.delete(work);
-    work.then(forget, forget);
+    const reported = work
+      .catch((error: unknown) => this.#service.report(error))
+      .finally(() => this.#work.delete(reported));
+    this.#work.add(reported);
   }
 
   /** A server ended that nobody stopped: it is started again, which shows as an operation. */
@@ -99,7 +99,9 @@ export class OperationRunner {
       this.#running.add(seq);
       this.#begin(this.#run(operation));
     }
-    for (const branchId of branchData.missing()) {
+    const missing = new Set(branchData.missing());
+    for (const branchId of this.#preparing) if (!missing.has(branchId)) this.#preparing.delete(branchId);
+    for (const branchId of missing) {
       if (this.#preparing.has(branchId)) continue;
       this.#preparing.add(branchId);
       this.#begin(this.#prepare(branchId));
@@ -115,21 +117,27 @@ export class OperationRunner {
     } catch (error) {
       failure = messageOf(error);
       if (error instanceof CopyFailed) unmade = error.wanted;
-      if (!foreseen(error)) this.#onError(error);
+      if (!foreseen(error)) this.#service.report(error);
     }
     // The next process repeats what this one has not noted.
-    await this.#change((context, at) => {
+    const isNoted = await this.#change((context, at) => {
       // Later, its copy would replace what clients have written since.
       if (unmade) undoRestore(context, unmade, at);
-      const current = context.store.operations.openEndedOne(operation.seq);
-      if (!current) return;
-      if (failure === undefined && current.error === undefined) finish(context, current, at);
-      else this.#fail(context, current, current.error ?? failure ?? "", at);
+      this.#end(context, operation, failure, at);
     });
+    // An operation whose end cannot be noted would hold its project's lock for ever.
+    if (!isNoted) await this.#change((context, at) => this.#end(context, operation, failure ?? "internal error", at));
     this.#running.delete(operation.seq);
   }
 
-  #change(act: (context: ServiceContext, at: number) => void): Promise<void> {
+  #end(context: ServiceContext, { seq }: StoredOperation, failure: string | undefined, at: number): void {
+    const current = context.store.operations.openEndedOne(seq);
+    if (!current) return;
+    if (failure === undefined && current.error === undefined) finish(context, current, at);
+    else this.#fail(context, current, current.error ?? failure ?? "", at);
+  }
+
+  #change(act: (context: ServiceContext, at: number) => void): Promise<boolean> {
     return eventually(this.#service, act, () => this.#closed);
   }
 
@@ -147,11 +155,10 @@ export class OperationRunner {
   async #prepare(branchId: string): Promise<void> {
     try {
       await this.#copies.ensure(branchId);
-      this.#preparing.delete(branchId);
       await this.#change((context, at) => becomeReady(context, branchId, at));
     } catch (error) {
       // The branch stays in hand: the start of a compute on it tries again, and says why it fails.
-      if (!this.#closed && !foreseen(error)) this.#onError(error);
+      if (!this.#closed && !foreseen(error)) this.#service.report(error);
     }
   }
 
@@ -222,7 +229,7 @@ export class OperationRunner {
         }
         await this.#fleet.storage.removeUnrecorded(() => this.#sweepAgain);
       } catch (error) {
-        if (!this.#closed) this.#onError(error);
+        if (!this.#closed) this.#service.report(error);
       }
     }
     this.#sweeping = false;
@@ -241,7 +248,7 @@ export class OperationRunner {
       // The data of a server that has ended may be removed.
       this.#sweep();
     } catch (error) {
-      if (!this.#closed) this.#onError(error);
+      if (!this.#closed) this.#service.report(error);
     }
   }
 }

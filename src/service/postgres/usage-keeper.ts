@@ -20,7 +20,8 @@ export class UsageKeeper {
 
   constructor(service: DrivenService) {
     this.#service = service;
-    this.#repeated = new Repeated(service.context.clock, everyMs, () => this.#recordInTurns());
+    const report = (error: unknown) => service.report(error);
+    this.#repeated = new Repeated(service.context.clock, everyMs, () => this.#recordInTurns(), report);
   }
 
   begin(): void {

@@ -5,10 +5,13 @@ import { type Holding, networkOf, type Shares } from "./shares.ts";
 /** Time without a word after which the system asks whether the other end is still there, in milliseconds. */
 const silenceMs = 60_000;
 
-/** Answers the port in use: the one asked for, or with 0 any free one. Rejects with the system's error. */
+/**
+ * Answers the port in use: the one asked for, or with 0 any free one. Rejects with the system's error. A connection
+ * that cannot be accepted later, as all files are open, is lost, and the server goes on.
+ */
 export function listenOn(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    server.on("error", reject);
     server.listen(port, host, () => {
       const bound = server.address();
       resolve(typeof bound === "object" && bound ? bound.port : port);

@@ -82,7 +82,7 @@ export class Database {
     });
   }
 
-  /** Runs `change` in one transaction. Throws `StoreFull` where the disk has no room for it. */
+  /** Runs `change` in one transaction. Throws `StoreFull` where the disk does not take it. */
   transaction<Result>(change: () => Result): Result {
     if (this.#inTransaction) throw new Error("transactions do not nest");
     this.#sqlite.exec("BEGIN IMMEDIATE");
@@ -100,7 +100,7 @@ export class Database {
     }
   }
 
-  /** Runs a statement and returns the number of changed rows. Throws `StoreFull` where the disk has no room for it. */
+  /** Runs a statement and returns the number of changed rows. Throws `StoreFull` where the disk does not take it. */
   run(sql: string, ...values: Value[]): number {
     try {
       return Number(this.#statement(sql).run(...values.map(bindable)).changes);
@@ -132,11 +132,15 @@ function keepPrivate(file: string): void {
   for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o600);
 }
 
-/** SQLite's code for a disk without room. */
-const full = 13;
+/** SQLite's codes for a disk without room, and for one that fails, or whose quota is used up. */
+const codes = { full: 13, fails: 10 } as const;
 
 function named(error: unknown): unknown {
-  return error instanceof Error && "errcode" in error && error.errcode === full ? new StoreFull(error) : error;
+  if (!(error instanceof Error && "errcode" in error)) return error;
+  // Above these bits stands the step that failed.
+  const code = Number(error.errcode) & 0xff;
+  if (code === codes.full) return new StoreFull(error);
+  return code === codes.fails ? new StoreFull(error, error) : error;
 }
 
 function bindable(value: Value): SQLInputValue {

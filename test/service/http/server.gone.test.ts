@@ -76,3 +76,18 @@ it("a call whose client left while the servers were asked what it needs is carri
     .toMatchObject({ path: `/api/v2/projects/${project}/endpoints` });
   expect(exchange.mock.calls.at(-1)?.[0].gone?.aborted).toBe(true);
 });
+
+it("a stream that fails after its head is cut off, and the service goes on", async () => {
+  await using shop = await ListeningShop.start();
+  const mistake = new Error("a mistake");
+  const internalError = vi.spyOn(shop.core, "internalError");
+  const open = () => {
+    throw mistake;
+  };
+  vi.spyOn(shop.core, "exchange").mockReturnValueOnce({ kind: "stream", open, delayMs: 0 });
+  const wire = new Wire(shop);
+  wire.send("GET /changes HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await once(wire.socket, "close");
+  expect((await fetch(new URL("/healthz", shop.baseURL))).status).toBe(200);
+  expect(internalError.mock.calls).toEqual([[mistake]]);
+});

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { maxConnections } from "../../../src/api/compute-units.ts";
 import { AdvanceableClock } from "../../../src/service/clock.ts";
-import { ActivityWatch } from "../../../src/service/postgres/activity.ts";
+import { type ActivityPorts, ActivityWatch } from "../../../src/service/postgres/activity.ts";
 import type { DrivenService } from "../../../src/service/postgres/driven-service.ts";
 import type { Running } from "../../../src/service/postgres/fleet/fleet-ports.ts";
 import { type Session, Sessions } from "../../../src/service/postgres/fleet/sessions.ts";
@@ -37,6 +37,9 @@ let session: Session;
 /** What the server says: when a client was last active, or nothing. */
 let said: () => number;
 let asked: number;
+let ask: ActivityPorts["ask"];
+/** The computes whose servers were asked. */
+let askedOf: string[];
 /** The server's answers wait for this. */
 let held: Promise<void>;
 beforeEach(async () => {
@@ -54,14 +57,20 @@ beforeEach(async () => {
     context: { ...core.context, clock },
     change: (act) => core.change(act),
     onChange: (follower) => core.onChange(follower),
+    report: (error) => core.report(error),
+  };
+  askedOf = [];
+  ask = async () => {
+    asked += 1;
+    const at = said();
+    await held;
+    return at < 0 ? fail() : [[String(at)]];
   };
   watch = new ActivityWatch(driven, {
     sessions,
-    ask: async () => {
-      asked += 1;
-      const at = said();
-      await held;
-      return at < 0 ? fail() : [[String(at)]];
+    ask: (id, sql) => {
+      askedOf.push(id);
+      return ask(id, sql);
     },
   });
   session = { endpointId: primary, pooled: false, counts: true, logout: new AbortController() };
@@ -202,6 +211,30 @@ describe("a compute with clients", () => {
     answer.resolve();
     await clock.advance(20_000);
     expect(asked).toBeGreaterThan(before);
+  });
+
+  it("a compute whose clients are silent is suspended although the server of another one never answers", async () => {
+    const { endpoints } = shop.core.context.store;
+    const like = endpoints.byId(primary);
+    shop.core.change(() => like && endpoints.insert({ ...like, id: "ep-hung", type: "read_only" }));
+    sessions.open({ ...session, endpointId: "ep-hung" });
+    ask = (id) => (id === "ep-hung" ? new Promise(() => {}) : Promise.resolve([["0"]]));
+    await clock.advance(6 * minute);
+    expect([state(), askedOf.filter((id) => id === "ep-hung")]).toEqual(["idle", ["ep-hung"]]);
+  });
+
+  it("a check that fails is reported and made again, at most once a second", async () => {
+    const mistake = new TypeError("a mistake");
+    const change = vi.spyOn(driven, "change").mockImplementation(() => {
+      throw mistake;
+    });
+    await clock.advance(5 * minute);
+    const before = shop.errors.length;
+    await clock.advance(10_000);
+    expect([shop.errors.at(-1), shop.errors.length - before]).toEqual([mistake, 10]);
+    change.mockRestore();
+    await clock.advance(2000);
+    expect(state()).toBe("idle");
   });
 
   it("a server is asked every ten seconds while nothing is due", async () => {

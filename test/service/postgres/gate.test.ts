@@ -48,6 +48,7 @@ function newGate(budget = new Shares(), ports: Partial<GatePorts> = {}): Gate {
           stop();
         };
       },
+      report: (error) => core.report(error),
     },
     {
       fleet: { serverOf: () => server },
@@ -471,3 +472,26 @@ it("a client reads why its pooler did not start and its server was not asked", a
 function never(): never {
   throw new Error("the compute is gone already");
 }
+
+it.each(["transaction", "endpoint"])(
+  "a client that leaves is gone, and nothing else ends, where the %s of the store fails",
+  async (what) => {
+    shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+    const budget = new Shares(10);
+    gate = newGate(budget);
+    const client = await gate.admit(target);
+    client.enter();
+    const mistake = new TypeError("a mistake");
+    const fail = () => {
+      throw mistake;
+    };
+    const { store } = shop.core.context;
+    if (what === "transaction") vi.spyOn(store, "transaction").mockImplementation(fail);
+    else vi.spyOn(store.endpoints, "byId").mockImplementation(fail);
+    client.leave();
+    await Promise.resolve();
+    vi.restoreAllMocks();
+    expect([sessions.any(primary), sessions.count(primary, false), budget.all]).toEqual([false, 0, 0]);
+    expect(shop.errors).toEqual([mistake]);
+  },
+);

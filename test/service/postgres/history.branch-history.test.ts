@@ -52,6 +52,16 @@ describe("the bases of a history", () => {
     expect(readdirSync(join(root, "br-a.1", "bases"))).toHaveLength(1);
   });
 
+  it("nothing is left of a base that cannot be made: its server may not run again", async () => {
+    const making = history.addBase((to) => {
+      mkdirSync(to);
+      writeFileSync(join(to, "half"), "");
+      return Promise.reject(new Error("no space left on device"));
+    });
+    await expect(making).rejects.toThrow("no space left on device");
+    expect(readdirSync(join(root, "br-a.1", "bases"))).toEqual([]);
+  });
+
   it("a base of data that does not run begins at its last checkpoint", async () => {
     const control = Buffer.alloc(40);
     control.writeBigUInt64LE(5n << 20n, 32);

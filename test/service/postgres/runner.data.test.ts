@@ -85,6 +85,17 @@ describe("a return to the seed, whose ids come again", () => {
     expect(await fakes.outcome(`POST ${compute}/suspend`)).toEqual(["suspend_compute finished"]);
   });
 
+  it("a branch gets its data also where that of a branch with its id, which is gone, could not be made", async () => {
+    const ensure = vi.spyOn(BranchCopies.prototype, "ensure").mockRejectedValueOnce(new TypeError("a mistake"));
+    onTestFinished(() => ensure.mockRestore());
+    reset(seed);
+    await fakes.until(() => fakes.errors.length > 0);
+    fakes.core.change(({ store }) => store.clear());
+    reset(seed);
+    await fakes.until(() => fakes.store.branchData.missing().length === 0);
+    expect(fakes.store.branchData.get(main)?.branchId).toBe(main);
+  });
+
   it("a branch gets a copy of its own, and not the one of before that was under way", async () => {
     await fakes[Symbol.asyncDispose]();
     fakes = new ServiceOnFakes();

@@ -110,6 +110,27 @@ describe("an operation that fails", () => {
     expect([operation?.status, operation?.error, state()]).toEqual(["failed", "not now", ["active", true]]);
   });
 
+  it("an operation whose end cannot be noted fails, and is reported", async () => {
+    const mistake = new TypeError("a mistake");
+    vi.spyOn(fakes.store.operations, "nextInChain").mockImplementationOnce(() => {
+      throw mistake;
+    });
+    const [operation] = await fakes.change(`POST ${compute}/start`);
+    expect([operation?.status, operation?.error, fakes.errors]).toEqual(["failed", "internal error", [mistake]]);
+    expect(await start()).toEqual(["start_compute finished"]);
+  });
+
+  it("the end of a server that cannot be noted is reported, and ends nothing else", async () => {
+    await start();
+    const mistake = new TypeError("a mistake");
+    vi.spyOn(fakes.store.operations, "insert").mockImplementationOnce(() => {
+      throw mistake;
+    });
+    fakes.serverOf().crash();
+    await fakes.until(() => fakes.errors.length > 0);
+    expect(fakes.errors).toEqual([mistake]);
+  });
+
   it("the error is reported where nobody foresaw why", async () => {
     const [unforeseen, { catalogs }] = [new TypeError("a mistake"), fakes.store];
     const spy = vi.spyOn(catalogs, "databases").mockImplementation(() => {

@@ -24,6 +24,7 @@ function kept() {
     context: { ...shop.core.context, clock },
     change: (act) => shop.core.change(act),
     onChange: (follower) => shop.core.onChange(follower),
+    report: (error) => shop.core.report(error),
   });
   keeper.begin();
   shop.time.pass(600_000);

@@ -42,3 +42,13 @@ it("a connection that is not taken in is told why, and closed", async () => {
   await closeWith(server, []);
   expect([heard, taken]).toEqual(["too many", [undefined]]);
 });
+
+it("a server goes on where connections cannot be accepted, however often", async () => {
+  const server = createServer((socket) => socket.end("here"));
+  const port = await listenOn(server, 0, "127.0.0.1");
+  for (let times = 0; times < 3; times += 1) server.emit("error", new Error("accept EMFILE"));
+  const client = createConnection({ port, host: "127.0.0.1" });
+  const [heard] = await once(client, "data");
+  expect(String(heard)).toBe("here");
+  await closeWith(server, [client]);
+});

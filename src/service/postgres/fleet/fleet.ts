@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { limited } from "../../clock.ts";
+import { within } from "../../clock.ts";
 import { Turns } from "../../sharing/turns.ts";
 import { Uses } from "../../sharing/uses.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
@@ -131,8 +131,7 @@ export class Fleet {
   /** Gives up on a server that does not answer: the store then shows what was known before. */
   async #refresh(running: Running): Promise<void> {
     const done = this.#catalogs.refresh(servedBy(running), this.#sessionsOf(running)).catch(() => {});
-    const late = Promise.withResolvers<void>();
-    await limited(this.#ports.clock, refreshLimitMs, late.resolve, Promise.race([done, late.promise]));
+    await within(this.#ports.clock, refreshLimitMs, done);
   }
 
   /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */

@@ -66,9 +66,15 @@ export class BranchHistory {
   async addBase(copy: MakeBase): Promise<void> {
     await this.#make();
     const making = join(this.#bases, "making");
+    // Of an earlier process.
     await rm(making, { recursive: true, force: true });
-    const { at, position, place, bytes } = await copy(making);
-    await renameDurably(making, join(this.#bases, `${at}.${position}.${place}.${bytes}`));
+    try {
+      const { at, position, place, bytes } = await copy(making);
+      await renameDurably(making, join(this.#bases, `${at}.${position}.${place}.${bytes}`));
+    } finally {
+      // A copy that failed is as large as the branch, whose server may not run again.
+      await rm(making, { recursive: true, force: true });
+    }
   }
 
   /** Takes the segments that a server has completed; answers how many. Its data may be in use, or not. */

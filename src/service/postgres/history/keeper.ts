@@ -45,7 +45,8 @@ export class HistoryKeeper {
 
   constructor(ports: KeeperPorts) {
     this.#ports = ports;
-    this.#repeated = new Repeated(ports.clock, everyMs, async () => this.#beginBases(await this.#takeLogs()));
+    const work = async () => this.#beginBases(await this.#takeLogs());
+    this.#repeated = new Repeated(ports.clock, everyMs, work, (error) => ports.onProblem(messageOf(error)));
   }
 
   begin(): void {

@@ -13,6 +13,7 @@ export class Held extends ServerFailed {
   override name = "Held";
 }
 
+/** True of a disk without room, and of a quota that is used up. */
 export function isFullDisk(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOSPC";
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

@@ -94,16 +94,17 @@ export class Guardian {
   }
 
   #start(): ChildProcess {
-    const guardian = spawn(this.#node, ["--max-semi-space-size=1", "--eval", source], {
+    const guardian: ChildProcess = spawn(this.#node, ["--max-semi-space-size=1", "--eval", source], {
       cwd: "/",
       env: {},
       detached: true,
       stdio: ["pipe", "pipe", "inherit"],
     });
-    guardian.stdin.on("error", () => {});
-    createInterface({ input: guardian.stdout }).on("line", (line) => this.#heard(guardian, line));
     guardian.once("error", () => this.#lost());
     guardian.once("exit", () => this.#lost());
+    guardian.stdin?.on("error", () => {});
+    // A process that got no pipes, as too many files are open, says so in an error that follows.
+    if (guardian.stdout) createInterface({ input: guardian.stdout }).on("line", (line) => this.#heard(guardian, line));
     return guardian;
   }
 

@@ -23,6 +23,10 @@ export async function lengthOfLog(file: string): Promise<number> {
  * Empties logs that are too long, also while their servers run: a client writes what it likes, with `RAISE`. `files`:
  * the logs of servers that run.
  */
-export function logKeeper(clock: Pick<ServiceClock, "after">, files: () => readonly string[]): Repeated {
-  return new Repeated(clock, everyMs, () => Promise.allSettled(files().map(lengthOfLog)));
+export function logKeeper(
+  clock: Pick<ServiceClock, "after">,
+  files: () => readonly string[],
+  onError: (error: unknown) => void,
+): Repeated {
+  return new Repeated(clock, everyMs, () => Promise.allSettled(files().map(lengthOfLog)), onError);
 }

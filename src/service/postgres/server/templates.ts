@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Home } from "../data/home.ts";
 import { type BinarySettings, findBinaries, installationOf } from "../host/binaries.ts";
@@ -78,8 +79,13 @@ export class Templates {
   async #initialise(major: number, programs: string, template: string): Promise<void> {
     const made = this.#home.making(`template-${major}-${randomUUID()}`);
     const prepared = join(installationOf(programs), preparedTemplate);
-    await (existsSync(prepared) ? this.#takePrepared(prepared, made) : this.#runInitdb(major, programs, made));
-    await renameDurably(made, template);
+    try {
+      await (existsSync(prepared) ? this.#takePrepared(prepared, made) : this.#runInitdb(major, programs, made));
+      await renameDurably(made, template);
+    } finally {
+      // Each start tries again, under another name.
+      await rm(made, { recursive: true, force: true });
+    }
   }
 
   async #runInitdb(major: number, programs: string, made: string): Promise<void> {

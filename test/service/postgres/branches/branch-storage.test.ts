@@ -254,17 +254,19 @@ describe("what a branch had before a restore", () => {
 describe("the disk", () => {
   it("data that could not be made is removed at once, and its history too: on a full disk nothing else follows", async () => {
     const sweeping = vi.spyOn(BranchStorage.prototype, "removeUnrecorded").mockResolvedValue();
-    const adding = vi.spyOn(BranchHistory.prototype, "addBase");
-    onTestFinished(() => [sweeping, adding].forEach((spy) => spy.mockRestore()));
-    adding.mockImplementationOnce(async function (this: BranchHistory, copy) {
-      adding.mockRestore();
-      await this.addBase(copy);
-      throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
-    });
-    await fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
-    await fakes.settled();
-    expect(fakes.operations().at(-1)?.error).toContain("the disk became full");
-    expect([await fakes.names("making"), (await fakes.names("history")).length]).toEqual([[], 1]);
+    onTestFinished(() => sweeping.mockRestore());
+    for (const code of ["ENOSPC", "EDQUOT"]) {
+      const adding = vi.spyOn(BranchHistory.prototype, "addBase");
+      adding.mockImplementationOnce(async function (this: BranchHistory, copy) {
+        adding.mockRestore();
+        await this.addBase(copy);
+        throw Object.assign(new Error("no space left"), { code });
+      });
+      await fakes.send(`POST /projects/${project}/branches`, { branch: { init_source: "schema-only" } });
+      await fakes.settled();
+      expect(fakes.operations().at(-1)?.error).toContain("the disk became full");
+      expect([await fakes.names("making"), (await fakes.names("history")).length]).toEqual([[], 1]);
+    }
   });
 
   it("the disk knows the data of a branch by its name before the store knows of it", async () => {

@@ -90,6 +90,26 @@ it("the guardian's own end counts as that of its programs, and the next program 
   expect(await run("process.exitCode = 3").ended).toBe(3);
 });
 
+it("a program is reported as ended where so many files are open that no guardian starts, and the service goes on", async () => {
+  const source = join(import.meta.dirname, "../../../../src/service/postgres/host/guardian.ts");
+  const script = `
+    import { closeSync, openSync } from "node:fs";
+    import { Guardian } from ${JSON.stringify(source)};
+    const guardian = new Guardian(process.execPath);
+    const run = () => guardian.guard(process.execPath, ["--eval", ""], { logFile: "/dev/null", user: undefined }).ended;
+    const files = [];
+    try { for (;;) files.push(openSync("/dev/null")); } catch {}
+    const ends = [await run()];
+    for (const file of files) closeSync(file);
+    console.log(JSON.stringify([...ends, await run()]));`;
+  const few = join(directory.path, "few-files");
+  writeFileSync(few, `#!/bin/sh\nulimit -n 100\nexec "${process.execPath}" "$@"\n`, { mode: 0o755 });
+  const args = ["--input-type=module", "--eval", script];
+  const child = await Child.start({ name: "few files", command: few, args, env: {} });
+  expect(await child.end).toEqual({ status: 0, signal: null });
+  expect(child.tail()).toBe("[null,0]");
+});
+
 it("the guardian has all programs shut down when the service is killed, and keeps no process from its end", async () => {
   const source = join(import.meta.dirname, "../../../../src/service/postgres/host/guardian.ts");
   const script = `

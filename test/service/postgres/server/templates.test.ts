@@ -101,6 +101,14 @@ describe("the template of a version", () => {
     expect((await templates().edition(15)).major).toBe(15);
   });
 
+  it("nothing is left of a template that cannot be made, however often that is tried", async () => {
+    // It is copied, and its settings cannot be written.
+    mkdirSync(join(directory, "pg", preparedTemplate, "postgresql.conf"), { recursive: true });
+    const all = templates();
+    for (let times = 0; times < 2; times += 1) await expect(all.edition(17)).rejects.toThrow("EISDIR");
+    expect(readdirSync(join(home.root, "making"))).toEqual([]);
+  });
+
   it("a prepared template beside the programs is copied in place of initdb, without its settings", async () => {
     const prepared = join(directory, "pg", preparedTemplate);
     mkdirSync(prepared);

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { primary, Shop } from "./support/shop.ts";
+
+it("a change is made, and the others hear of it, where one of those who follow it fails", () => {
+  const shop = new Shop();
+  const mistake = new Error("a mistake");
+  let heard = 0;
+  shop.core.onChange(() => {
+    throw mistake;
+  });
+  shop.core.onChange(() => (heard += 1));
+  const made = shop.core.change(({ store }) => store.endpoints.byId(primary)?.id);
+  expect([made, heard, shop.errors]).toEqual([primary, 1, [mistake]]);
+});
