@@ -175,7 +175,9 @@ describe("the files of a history", () => {
     expect(await histories.names()).toEqual([]);
   });
 
-  it("there is one history for data, in whose turn its segments are taken", () => {
-    expect(histories.of(data)).toBe(history);
+  it("segments are taken in turn, whichever caller asks for the history of the data", async () => {
+    log([segment(1), segment(2)]);
+    const taking = [histories.of(data), histories.of(data)].map((one) => one.archive(data));
+    expect(await Promise.all(taking)).toEqual([2, 0]);
   });
 });

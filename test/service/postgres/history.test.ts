@@ -198,6 +198,18 @@ describe("the keeper", () => {
     expect(bases).toEqual(["br-a"]);
   });
 
+  it("nothing is kept of a branch whose server has ended: why its history cannot be kept is said again after that", async () => {
+    const lost = join(directory.path, "br-lost.1");
+    mkdirSync(join(lost, "pg_wal", "archive_status"), { recursive: true });
+    writeFileSync(join(lost, "pg_wal", "archive_status", `${segment(1)}.ready`), "");
+    const server: KeptServer = { endpoint: { type: "read_write", branchId: "br-lost", projectId: "q" }, data: lost };
+    for (const running of [[server], [server], [], [server]]) {
+      others = running;
+      await keeper.keep();
+    }
+    expect(problems).toHaveLength(2);
+  });
+
   it("takes the log of branches also while the base of one of them is held up", async () => {
     const clock = new VirtualClock();
     const held = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chown, copyFile, link, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
-import { Slots } from "../../sharing/slots.ts";
+import type { Turns } from "../../sharing/turns.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "../data/segments.ts";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
@@ -39,10 +39,11 @@ export class BranchHistory {
   readonly #wal: string;
   readonly #directory: string;
   readonly #owner: ProcessUser | undefined;
-  readonly #turns = new Slots(1);
+  readonly #turns: Turns;
 
-  /** `owner`: whom the files belong to, where not to this process. */
-  constructor(directory: string, owner: ProcessUser | undefined) {
+  /** `owner`: whom the files belong to, where not to this process. `turns`: those of the directory. */
+  constructor(directory: string, owner: ProcessUser | undefined, turns: Turns) {
+    this.#turns = turns;
     this.#directory = directory;
     this.#owner = owner;
     this.#bases = join(directory, "bases");
@@ -79,7 +80,7 @@ export class BranchHistory {
 
   /** Takes the segments that a server has completed; answers how many. Its data may be in use, or not. */
   archive(data: string): Promise<number> {
-    return this.#turns.take(() => this.#archive(data));
+    return this.#turns.take(this.#directory, () => this.#archive(data));
   }
 
   async #archive(data: string): Promise<number> {

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../../computes/backend.ts";
-import { madeOnce } from "../../made-once.ts";
+import { Turns } from "../../sharing/turns.ts";
 import type { ProcessUser } from "../host/processes.ts";
 import { BranchHistory, baseOf } from "./branch-history.ts";
 
@@ -10,7 +10,8 @@ import { BranchHistory, baseOf } from "./branch-history.ts";
 export class Histories {
   readonly #root: string;
   readonly #owner: ProcessUser | undefined;
-  readonly #known = new Map<string, BranchHistory>();
+  /** By directory: who takes its log. */
+  readonly #turns = new Turns();
 
   /** `owner`: whom the files belong to, where not to this process. */
   constructor(root: string, owner: ProcessUser | undefined) {
@@ -20,8 +21,7 @@ export class Histories {
 
   /** The history of data that lies in this directory. */
   of(data: string): BranchHistory {
-    const name = basename(data);
-    return madeOnce(this.#known, name, () => new BranchHistory(join(this.#root, name), this.#owner));
+    return new BranchHistory(join(this.#root, basename(data)), this.#owner, this.#turns);
   }
 
   /** Reach of this data's history; `undefined` where nothing can be recovered. */
@@ -36,9 +36,7 @@ export class Histories {
   }
 
   async remove(data: string): Promise<void> {
-    const name = basename(data);
-    this.#known.delete(name);
-    await rm(join(this.#root, name), { recursive: true, force: true });
+    await rm(join(this.#root, basename(data)), { recursive: true, force: true });
   }
 
   /** The names of the directories that have one. */

@@ -21,7 +21,7 @@ export interface KeeperPorts {
   sizeOf(directory: string): Promise<number>;
   /** Start of the history that a project keeps of its branches, in milliseconds since the epoch. */
   keptSince(projectId: string): number;
-  /** Called once for each reason that keeping a branch's history fails, until it succeeds again. */
+  /** Called once for each reason that keeping a branch's history fails, until it succeeds, or its server has ended. */
   onProblem(message: string): void;
 }
 
@@ -40,7 +40,7 @@ export class HistoryKeeper {
   readonly #ports: KeeperPorts;
   readonly #repeated: Repeated;
   #adding: Promise<void> | undefined;
-  /** By branch: why its history cannot be kept. */
+  /** By branch whose server runs: why its history cannot be kept. */
   readonly #problems = new Map<string, string>();
 
   constructor(ports: KeeperPorts) {
@@ -72,7 +72,10 @@ export class HistoryKeeper {
   /** Answers the servers whose histories are due for a base. */
   async #takeLogs(): Promise<KeptServer[]> {
     const due: KeptServer[] = [];
-    for (const running of this.#ports.running()) {
+    const all = this.#ports.running();
+    const branches = new Set(all.map(({ endpoint }) => endpoint.branchId));
+    for (const branchId of this.#problems.keys()) if (!branches.has(branchId)) this.#problems.delete(branchId);
+    for (const running of all) {
       if (running.endpoint.type !== "read_write") continue;
       await this.#attempt(running, async () => {
         if (await this.#isDue(running)) due.push(running);
