@@ -52,9 +52,9 @@ export interface Catalog {
   copyToNew(from: string, to: string, at: number, what?: WantedCopy): void;
   /**
    * As `copyToNew`, in place of those that a branch has. Passwords are each branch's own: roles that it has keep
-   * theirs, and the others get new ones.
+   * theirs, and the others get new ones. `keptId`: the branch that keeps what it was.
    */
-  replace(from: string, to: string, at: number, point?: HistoryPoint): void;
+  replace(from: string, to: string, at: number, point?: HistoryPoint, keptId?: string): void;
   /** Gives a branch an earlier state of its own, from the history of the branch that keeps what it was. */
   rewind(from: string, to: string, point: HistoryPoint): void;
 }

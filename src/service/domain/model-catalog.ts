@@ -83,7 +83,7 @@ export class ModelCatalog implements Catalog {
     this.#context.store.catalogs.copy(from, to, at, (name) => firstSource(to, name));
   }
 
-  replace(from: string, to: string, at: number, _point?: HistoryPoint): void {
+  replace(from: string, to: string, at: number, _point?: HistoryPoint, _keptId?: string): void {
     this.#context.store.catalogs.copy(from, to, at, (name) => this.#newSource(to, name));
   }
 

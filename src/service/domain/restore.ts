@@ -47,7 +47,7 @@ export function restoreBranch(
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) branches.giveChildren(branch, backup.branch.id, at);
-  if (!itself) context.catalog.replace(source.id, branch.id, at, past);
+  if (!itself) context.catalog.replace(source.id, branch.id, at, past, backup?.branch.id);
   else if (backup && past) context.catalog.rewind(backup.branch.id, branch.id, past);
   if (source.isProtected) for (const role of context.catalog.roles(branch.id)) context.catalog.resetPassword(role, at);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;

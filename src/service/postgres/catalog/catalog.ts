@@ -36,13 +36,13 @@ export class PostgresCatalog extends ModelCatalog {
     this.#want(from, to, what);
   }
 
-  override replace(from: string, to: string, at: number, point?: HistoryPoint): void {
-    this.rewind(from, to, point);
+  override replace(from: string, to: string, at: number, point?: HistoryPoint, keptId?: string): void {
+    this.#want(from, to, { point }, replacedOf(this.#store, to, keptId));
     super.replace(from, to, at);
   }
 
   override rewind(from: string, to: string, point?: HistoryPoint): void {
-    this.#want(from, to, { point }, replacedOf(this.#store, to));
+    this.#want(from, to, { point }, replacedOf(this.#store, to, from));
   }
 
   #want(sourceId: string, branchId: string, { point, schemaOnly = false }: WantedCopy, replaced?: string): void {

@@ -4,7 +4,7 @@ import { replacedOf } from "../../../../src/service/domain/undo-restore.ts";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
 import { type FakesOptions, ServiceOnFakes } from "../fake/fake-service.ts";
-import { project } from "../rig.ts";
+import { main, project } from "../rig.ts";
 
 const branches = `/projects/${project}/branches`;
 const computes = `/projects/${project}/endpoints`;
@@ -84,6 +84,24 @@ describe("a restore whose copy fails", () => {
     makeRoom();
     await beginsAgain();
     expect([fakes.contentOf(own).rows, shown()]).toEqual([["ours"], before]);
+  });
+
+  it("leaves a branch its children, with the one that keeps what it was, and its project as many roots as before", async () => {
+    for (const [name, source] of [
+      ["one", main],
+      ["two", other],
+      ["three", main],
+    ] as const) {
+      const makeRoom = source === other ? withoutRoomForCopies() : () => {};
+      const restore = { source_branch_id: source, ...(source === main && { source_lsn: "0/FFFFFF0" }) };
+      const ends = await fakes.outcome(`POST ${branches}/${main}/restore`, { ...restore, preserve_under_name: name });
+      expect(ends.at(-1)).toBe("create_branch failed");
+      makeRoom();
+    }
+    const all = fakes.store.branches.list(project).map(({ id, name, parentId }) => ({ id, name, parentId }));
+    expect(all.filter(({ parentId }) => parentId === undefined).map(({ id }) => id)).toEqual([main]);
+    const children = all.filter(({ parentId }) => parentId === main).flatMap(({ id, name }) => [id, name]);
+    expect(children).toEqual(expect.arrayContaining(["one", "two", "three", own, other]));
   });
 
   it("another restore of the branch succeeds afterwards", async () => {
