@@ -84,6 +84,7 @@ export class Postgres {
   readonly #sessions: Sessions;
   readonly #proxy: Proxy;
   readonly #begun: Parts["begun"];
+  readonly #ends = new AbortController();
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
   #keeper: HistoryKeeper | undefined;
@@ -193,11 +194,12 @@ export class Postgres {
       newGeneration: () => ids.uuid().slice(0, 8),
       temporaryDiskScale: this.#settings.temporaryDiskScale,
       maxConnections: (range) => service.context.options.rules.maxConnections(range),
+      ends: this.#ends.signal,
       change,
       report: stderr,
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),
     });
-    const copies = new BranchCopies({ store, clock, storage: fleet.storage, change });
+    const copies = new BranchCopies({ store, clock, storage: fleet.storage, ends: this.#ends.signal, change });
     this.#schemas = new SchemaReader({ store, fleet, copies });
     this.#fleet = fleet;
     this.#runner = new OperationRunner(service, fleet, copies);
@@ -257,6 +259,7 @@ export class Postgres {
   async close(): Promise<void> {
     this.#begun.reject(new Rejection("57P03", "the service is shutting down"));
     const recorded = this.#usage?.close();
+    this.#ends.abort();
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();

@@ -59,7 +59,6 @@ export class OperationRunner {
   /** Begins nothing any more. */
   close(): void {
     this.#closed = true;
-    this.#copies.close();
     this.#stopFollowing();
   }
 

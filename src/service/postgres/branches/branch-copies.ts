@@ -16,6 +16,8 @@ export interface CopyPorts {
   store: Store;
   clock: Pick<ServiceClock, "now">;
   storage: Pick<BranchStorage, "make">;
+  /** Aborts when the service ends: no copy is begun any more. */
+  ends: AbortSignal;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
 }
@@ -46,15 +48,9 @@ export class BranchCopies {
   readonly #ports: CopyPorts;
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #ofOwner = new Turns(mostCopiesOfOwner);
-  #closed = false;
 
   constructor(ports: CopyPorts) {
     this.#ports = ports;
-  }
-
-  /** Begins no copy any more. */
-  close(): void {
-    this.#closed = true;
   }
 
   /** Resolves when the branch has the data that it should have, at once where it has. Rejects with `CopyFailed`. */
@@ -100,7 +96,7 @@ export class BranchCopies {
 
   #placeOf(branchId: string) {
     const { branches, projects } = this.#ports.store;
-    if (this.#closed) throw new ServerFailed("the service ends");
+    if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
     const branch = branches.byId(branchId);
     const project = branch && projects.get(branch.projectId);
     return project && { branch, project };

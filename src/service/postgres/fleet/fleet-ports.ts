@@ -28,6 +28,8 @@ export interface FleetPorts {
   temporaryDiskScale: number;
   /** Direct connections that a compute of this size accepts. */
   maxConnections: (range: ComputeUnitRange) => number;
+  /** Aborts when the service ends: nothing is started or copied any more. */
+  ends: AbortSignal;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
   /** Tells the operator of the service what went wrong, in one line. */

@@ -34,7 +34,6 @@ export class Fleet {
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
   readonly #used = new Uses();
-  #closed = false;
 
   constructor(ports: FleetPorts) {
     this.#ports = ports;
@@ -77,7 +76,7 @@ export class Fleet {
     const edition = await this.#editionOf(endpoint);
     if (this.#running.get(endpoint.id)?.endpoint.branchId !== endpoint.branchId) await this.stop(endpoint.id);
     await this.#turns.take(endpoint.branchId, async () => {
-      if (this.#closed) throw new ServerFailed("the service ends");
+      if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
       await this.#stop(endpoint.id);
       await (endpoint.type === "read_write"
         ? this.#startPrimary(endpoint, edition)
@@ -161,10 +160,8 @@ export class Fleet {
     return [...this.#own.logs, ...ofComputes];
   }
 
-  /** Stops everything, also what is held up in a turn; nothing starts any more. */
+  /** Stops everything, also what is held up in a turn. To be called when `ends` has aborted. */
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#replicas.close();
     await Promise.all([this.#own.close(), ...[...this.#running.keys()].map((id) => this.#stop(id))]);
     await this.#turns.idle();
   }
@@ -253,7 +250,7 @@ export class Fleet {
   ): Promise<void> {
     const logFile = this.#ports.home.log(endpoint.id);
     const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config);
-    if (this.#closed) {
+    if (this.#ports.ends.aborted) {
       await server.stop();
       throw new ServerFailed("the service ends");
     }
@@ -267,7 +264,7 @@ export class Fleet {
     await running.server.ended;
     if (this.#running.get(id) !== running) return;
     this.#running.delete(id);
-    if (!this.#closed) this.#ports.onCrash(id);
+    if (!this.#ports.ends.aborted) this.#ports.onCrash(id);
   }
 
   async #launch(place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {

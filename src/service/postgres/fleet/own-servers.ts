@@ -13,11 +13,10 @@ type Launch = (place: ServerPlace, config: ServerConfig) => Promise<PostgresServ
 
 /** The servers that run on some data only for the service. */
 export class OwnServers {
-  readonly #ports: Pick<FleetPorts, "home" | "sessions" | "sockets" | "store" | "temporaryDiskScale">;
+  readonly #ports: Pick<FleetPorts, "ends" | "home" | "sessions" | "sockets" | "store" | "temporaryDiskScale">;
   readonly #launch: Launch;
   /** With the log of each: an error quotes its end, which is to be of the same data. */
   readonly #running = new Map<PostgresServer, string>();
-  #closed = false;
 
   constructor(ports: FleetPorts, launch: Launch) {
     this.#ports = ports;
@@ -44,7 +43,7 @@ export class OwnServers {
       await server.stop();
       await rm(logFile, { force: true });
     };
-    if (this.#closed) {
+    if (this.#ports.ends.aborted) {
       await stop();
       throw new ServerFailed("the service ends");
     }
@@ -55,7 +54,6 @@ export class OwnServers {
 
   /** Stops all, whatever is done on them: a client's function may run there, and never end. */
   async close(): Promise<void> {
-    this.#closed = true;
     await Promise.all([...this.#running.keys()].map((server) => server.stop()));
   }
 }

@@ -13,20 +13,14 @@ export type BranchPlace = ServedData & { directory: string };
 
 /** The data of replicas: copies of their branches'. */
 export class ReplicaData {
-  readonly #ports: Pick<FleetPorts, "home" | "newGeneration" | "store">;
+  readonly #ports: Pick<FleetPorts, "ends" | "home" | "newGeneration" | "store">;
   readonly #storage: Pick<BranchStorage, "copy">;
   /** Apart from the copies for branches: these wait for the turn of a branch, in which a replica's is made. */
   readonly #ofOwner = new Turns(mostCopiesOfOwner);
-  #closed = false;
 
   constructor(ports: FleetPorts, storage: BranchStorage) {
     this.#ports = ports;
     this.#storage = storage;
-  }
-
-  /** Begins no copy any more. */
-  close(): void {
-    this.#closed = true;
   }
 
   /** To be called in the turn of the branch. */
@@ -36,7 +30,7 @@ export class ReplicaData {
   }
 
   async #make(id: string, { directory, generation }: BranchPlace, edition: Edition): Promise<void> {
-    if (this.#closed) throw new ServerFailed("the service ends");
+    if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
     const { home, newGeneration } = this.#ports;
     const [making, data] = [home.making(`${id}.${newGeneration()}`), home.replica(id)];
     try {

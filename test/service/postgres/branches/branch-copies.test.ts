@@ -55,6 +55,7 @@ class Disk {
 let store: Store;
 let disk: Disk;
 let copies: BranchCopies;
+let ends: AbortController;
 beforeEach(async () => {
   const project = (id: string, owner: string, ids: readonly string[]) => ({
     id,
@@ -71,7 +72,14 @@ beforeEach(async () => {
   });
   ({ store } = service.core.context);
   disk = new Disk(store);
-  copies = new BranchCopies({ store, clock: { now: () => 0 }, storage: disk, change: (act) => store.transaction(act) });
+  ends = new AbortController();
+  copies = new BranchCopies({
+    store,
+    clock: { now: () => 0 },
+    storage: disk,
+    ends: ends.signal,
+    change: (act) => store.transaction(act),
+  });
   for (const id of ["br-a", "br-b"]) await copies.ensure(id);
   disk.made.length = 0;
 });
@@ -237,7 +245,7 @@ describe("a copy", () => {
 
   it("does not begin when the service ends", async () => {
     want("br-c", "br-a");
-    copies.close();
+    ends.abort();
     await expect(copies.ensure("br-c")).rejects.toThrow("the service ends");
     expect(disk.made).toEqual([]);
   });
@@ -276,7 +284,7 @@ it("a copy that waits for its turn is not made once its branch is gone, or the s
   disk.held.get("br-1")?.resolve();
   await all[4];
   await expect.poll(() => disk.made).toEqual(["br-1", "br-2", "br-3", "br-4", "br-6"]);
-  copies.close();
+  ends.abort();
   for (const { resolve } of disk.held.values()) resolve();
   await expect(all[6]).rejects.toThrow("the service ends");
   await Promise.all(all.slice(0, 6));
