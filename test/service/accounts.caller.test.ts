@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Caller, mayReachProject, rightIn, visibleOwners } from "../../src/service/accounts/caller.ts";
+import { isSameOwner } from "../../src/service/accounts/owner.ts";
 import { StoreFull } from "../../src/service/refusal.ts";
 import { rules } from "../../src/service/rules.ts";
 import type { KeyScope } from "../../src/service/store/keys.ts";
@@ -65,6 +66,21 @@ it("a caller reaches a project or is refused, and an error of the store is neith
   });
   onTestFinished(() => broken.mockRestore());
   expect(() => reaches(project)).toThrow("the disk is gone");
+});
+
+it("an account and an organization of one id are two owners", () => {
+  const owners: Owner[] = [
+    { kind: "account", id: "acc-ana" },
+    { kind: "organization", id: "acc-ana" },
+    { kind: "account", id: "acc-bob" },
+  ];
+  const same = (one: Owner | undefined) => owners.map((other) => isSameOwner(one, other));
+  expect(owners.map(same)).toEqual([
+    [true, false, false],
+    [false, true, false],
+    [false, false, true],
+  ]);
+  expect(same(undefined)).toEqual([false, false, false]);
 });
 
 describe("a refusal of a caller", () => {

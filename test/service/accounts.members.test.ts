@@ -104,6 +104,16 @@ it("members who joined at once, or have one role, are listed in the order of the
   expect(emails("sort_by=role&sort_order=desc")).toEqual([...all.slice(1), "ana"]);
 });
 
+it("the members of a project are listed in the order in which they joined", () => {
+  const { accounts } = shop.core.context.store;
+  shop.core.change((_, at) => {
+    const member = { organizationId: "org-shop", accountId: "acc-eve", role: "member", joinedAt: at + 1000 } as const;
+    accounts.putMember(member);
+  });
+  const { project_members } = shop.send(keys.bob, "GET /projects/shop-two/members").body;
+  expect(project_members).toMatchObject(["ana", "bob", "eve"].map((name) => ({ email: `${name}@example.com` })));
+});
+
 it("a page of members reads the accounts of no others", () => {
   const { accounts } = shop.core.context.store;
   const [one, all] = [vi.spyOn(accounts, "get"), vi.spyOn(accounts, "members")];

@@ -1,5 +1,8 @@
 import { describe, expect, it, onTestFinished, test, vi } from "vitest";
 import { computeUnitSizes } from "../../../src/api/compute-units.ts";
+import { defaultSuspendSeconds } from "../../../src/api/scale-to-zero.ts";
+import { checkPlan } from "../../../src/service/computes/limits.ts";
+import { rules } from "../../../src/service/rules.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
 import { applySeed } from "../../../src/service/seed/seed.ts";
 import { keys, preview, primary, project, Shop, shopSeed } from "../support/shop.ts";
@@ -164,4 +167,20 @@ it("requests that are refused change nothing and do not count", () => {
   for (let request = 0; request < 100; request++) shop.ana("GET /auth");
   shop.time.pass(1000);
   expect(shop.ana("GET /auth").status).toBe(200);
+});
+
+/** Tries whether a compute that exists may come to an owner of a plan. */
+function fitting(plan: string, suspendTimeoutSeconds: number): void {
+  checkPlan(rules.neon, plan, { minCu: 0.25, maxCu: 0.25, suspendTimeoutSeconds });
+}
+
+it.each(["free", "launch"])("a compute whose inactivity is named as what the default is fits the plan %s", (plan) => {
+  expect(fitting(plan, defaultSuspendSeconds)).toBeUndefined();
+});
+
+it.each([
+  ["free", "is fixed at 5 minutes: leave it out or at 0"],
+  ["launch", "is 5 minutes or never: send 0, 300 or -1"],
+])("a compute that suspends after ten minutes does not fit the plan %s, which %s", (plan, why) => {
+  expect(() => fitting(plan, 600)).toThrow(`suspend_timeout_seconds on the ${plan} plan ${why}`);
 });

@@ -123,9 +123,11 @@ describe("creating a branch", () => {
     const note = { "compute-operator.dev/uid": "0b3c", "compute-operator.dev/object": "shop/pr-42" };
     const answer = shop.ana(`POST ${base}`, { branch: { name: "pr-42" }, annotation_value: note });
     const { id } = branchIn(answer);
-    const shown = { object: { type: "console/branch", id }, value: note };
     shop.finishOperations();
-    shop.ana(`PATCH ${base}/${id}`, { branch: { name: "renamed" } });
+    const renamed = shop.ana(`PATCH ${base}/${id}`, { branch: { name: "renamed" } });
+    const { created_at, updated_at } = branchIn(renamed);
+    expect(updated_at).not.toBe(created_at);
+    const shown = { object: { type: "console/branch", id }, value: note, created_at, updated_at };
     expect(shop.ana(`GET ${base}/${id}`).body["annotation"]).toMatchObject(shown);
     const listed = z.record(z.string(), z.unknown()).parse(shop.ana(`GET ${base}`).body["annotations"]);
     expect(Object.keys(listed)).toEqual([id]);

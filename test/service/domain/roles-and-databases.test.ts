@@ -141,6 +141,15 @@ it("a database that a client has given to another role with SQL was changed then
   });
 });
 
+it("a database that a client has created with SQL was created and last changed then", () => {
+  const created = [{ name: "made", ownerName: "neondb_owner" }];
+  const at = shop.time.now();
+  shop.core.change(({ store }) => store.catalogs.takeOver(main, { dropped: [], created, given: [] }, at));
+  const then = new Date(at).toISOString();
+  const shown = shop.ana(`GET ${databases}/made`).body["database"];
+  expect(shown).toMatchObject({ owner_name: "neondb_owner", created_at: then, updated_at: then });
+});
+
 it("a role that cannot log in has no password", () => {
   const made = changed(`POST ${roles}`, { role: { name: "group", no_login: true } });
   expect(made.body["role"]).not.toHaveProperty("password");
