@@ -115,6 +115,17 @@ describe("a compute with clients", () => {
     expect([state(), shop.get(primary).last_active]).toEqual(["idle", came]);
   });
 
+  it("a compute is suspended at its time, also within ten seconds after its server was last asked", async () => {
+    await clock.advance(3500);
+    const silentSince = clock.now();
+    said = () => silentSince;
+    connected();
+    await clock.advance(5 * minute - 1);
+    expect(state()).toBe("active");
+    await clock.advance(1);
+    expect(state()).toBe("idle");
+  });
+
   it("stays awake while one is active or in a transaction, and shows that", async () => {
     said = () => clock.now();
     await clock.advance(20 * minute);

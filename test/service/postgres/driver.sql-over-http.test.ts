@@ -229,19 +229,44 @@ it("twenty long answers at once of one owner all arrive, one after another where
 /** The description of an answer with a hundred columns of long names. */
 const wide = message("T", `\0\x64${`${"n".repeat(60)}${"\0".repeat(19)}`.repeat(100)}`);
 
-it("the names of columns count in the share of a compute for each statement of a batch", async () => {
-  const { admission, left } = await compute((socket) => {
+const batch = JSON.stringify({ queries: Array.from({ length: 1000 }, () => ({ query: "TABLE wide" })) });
+
+/** A compute whose tables have many columns and no rows. */
+function wideTables(onStatement: () => void): ReturnType<typeof compute> {
+  return compute((socket) => {
     let isLoggedIn = false;
     socket.on("data", (chunk) => {
       if (chunk[0] === "X".charCodeAt(0)) socket.end();
-      else socket.write(isLoggedIn ? Buffer.concat([wide, done]) : welcome);
-      isLoggedIn = true;
+      else {
+        if (isLoggedIn) onStatement();
+        socket.write(isLoggedIn ? Buffer.concat([wide, done]) : welcome);
+        isLoggedIn = true;
+      }
     });
   });
+}
+
+it("a batch whose columns alone fill the share waits for room after each statement, and arrives", async () => {
+  let begun = 0;
+  const { admission } = await wideTables(() => (begun += 1));
+  const full: number[] = [];
+  const waited: number[] = [];
+  const part = { ...holding, take: () => full.push(begun) < 0, room: () => Promise.resolve(waited.push(begun) > 0) };
+  const request = { ...call(new AbortController().signal, batch), hold: () => part };
+  expect(await sqlOverHttp(request, () => Promise.resolve(admission))).toMatchObject({ status: 200 });
+  expect(full.length).toBeGreaterThan(10);
+  // No statement has begun meanwhile.
+  expect(waited).toEqual(full);
+});
+
+it("the names of columns count in the share of a compute for each statement of a batch", async () => {
+  let begun = 0;
+  const { admission, left } = await wideTables(() => (begun += 1));
   const bytes = new Shares(600_000);
-  const body = JSON.stringify({ queries: Array.from({ length: 1000 }, () => ({ query: "TABLE wide" })) });
-  const request = { ...call(new AbortController().signal, body), hold: (id: string) => bytes.of(id) };
+  const request = { ...call(new AbortController().signal, batch), hold: (id: string) => bytes.of(id) };
   await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });
+  // What comes after the one that finds no room does not run.
+  expect(begun).toBeLessThan(100);
   expect(bytes.all).toBeGreaterThan(200_000);
   expect(bytes.all).toBeLessThanOrEqual(300_000);
   await expect.poll(left).toBe(1);

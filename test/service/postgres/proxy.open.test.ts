@@ -37,6 +37,14 @@ it("a client that asks for encryption by GSS again and again is sent away at the
   expect([refused, String(opened)]).toEqual([1, expect.stringContaining("GSS encryption was refused already")]);
 });
 
+it("a client that goes on before it is told whether encryption by GSS begins is sent away", async () => {
+  const [client, server] = duplexPair();
+  server.on("error", () => {});
+  const opened = open(server, secure).then(() => "served", String);
+  client.write(Buffer.concat([gss, startupPacket(0x30000, new Map([["user", "ana"]]))]));
+  expect(await Promise.race([opened, once(client, "data").then(String)])).toContain("bytes before GSS");
+});
+
 it("a client that asks for TLS after it was told to begin it is sent away", async () => {
   const [client, server] = duplexPair();
   server.on("error", () => {});

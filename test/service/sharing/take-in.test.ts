@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createConnection, createServer, Socket } from "node:net";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { closeWith, listenOn, takeIn } from "../../../src/service/sharing/take-in.ts";
 
@@ -18,6 +18,16 @@ it("connections from all addresses of one network share its part, and each gives
   expect([takeIn(other, connections) === undefined, connections.all]).toEqual([false, 3]);
   for (const socket of [first, second, other]) socket.destroy();
   await expect.poll(() => connections.all).toBe(0);
+});
+
+it("a connection, also one that is not taken in, is asked after a minute of silence whether it is still there", () => {
+  for (const shares of [new Shares(4), new Shares(0)]) {
+    const socket = from("192.0.2.1");
+    const keepAlive = vi.spyOn(socket, "setKeepAlive");
+    takeIn(socket, shares);
+    expect(keepAlive.mock.calls).toEqual([[true, 60_000]]);
+    socket.destroy();
+  }
 });
 
 it("a connection that breaks while it is told why it is not taken in is closed, and the service goes on", () => {
