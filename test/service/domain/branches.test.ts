@@ -222,6 +222,14 @@ describe("changing a branch", () => {
     ]);
   });
 
+  it("changes nothing where all is as it is asked for already, not even the time of its last change", () => {
+    const before = branch(preview);
+    shop.time.pass(1000);
+    const same = { name: before.name, protected: false };
+    expect(branchIn(shop.ana(`PATCH ${base}/${preview}`, { branch: same }))).toEqual(before);
+    expect(branch(preview)).toEqual(before);
+  });
+
   it("waits for the operations of the project", () => {
     shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
     expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(423);

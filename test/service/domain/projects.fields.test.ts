@@ -28,6 +28,21 @@ describe("creating a project", () => {
     expect(made.connection_uris[0]?.connection_uri).toMatch(/^postgresql:\/\/app:npg_.*\/shop\?sslmode=require$/);
   });
 
+  it.each([
+    { role_name: "neon_superuser" },
+    { role_name: "pg_mine" },
+    { database_name: "postgres" },
+    { database_name: "template0" },
+  ])("takes no name for its role or its database that is kept: %j", (branch) => {
+    const answer = shop.ana("POST /projects", { project: { branch } });
+    expect([answer.status, answer.body["message"]]).toEqual([400, expect.stringContaining("keeps for itself")]);
+  });
+
+  it("takes a name that is kept for databases for its role, and one that is kept for roles for its database", () => {
+    const made = created({ branch: { role_name: "template0", database_name: "neon_superuser" } });
+    expect(made.databases).toMatchObject([{ name: "neon_superuser", owner_name: "template0" }]);
+  });
+
   it("gives its computes their sizes, settings and inactivity period, from the first one on", () => {
     const usual = {
       autoscaling_limit_min_cu: 0.5,

@@ -6,6 +6,7 @@ import { BranchStorage, sizeOf } from "../../../../src/service/postgres/branches
 import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
 import { Templates } from "../../../../src/service/postgres/server/templates.ts";
+import type { Session } from "../../../../src/service/postgres/session/privileged-role.ts";
 import { Turns } from "../../../../src/service/sharing/turns.ts";
 import { Uses } from "../../../../src/service/sharing/uses.ts";
 import type { BranchData } from "../../../../src/service/store/branch-data.ts";
@@ -37,7 +38,11 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function storage(freeBytes: number | Promise<number>): BranchStorage {
+function recordedOf(branchId: string): BranchData {
+  return { branchId, generation: "1", catalog: "{}", maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
+}
+
+function storage(freeBytes: number | Promise<number>, session?: Session): BranchStorage {
   const unused = () => {
     throw new Error("not used here");
   };
@@ -50,7 +55,7 @@ function storage(freeBytes: number | Promise<number>): BranchStorage {
     used: new Uses(),
     newGeneration: () => "2",
     freeBytes: async () => freeBytes,
-    connectTo: () => undefined,
+    connectTo: () => session && Promise.resolve(session),
     serve: unused,
     reading: unused,
     clock: { now: () => 0, after: unused },
@@ -66,20 +71,24 @@ it("copies a branch onto a disk with room for it and 64 MiB more, and else copie
   expect(readdirSync(making).toSorted()).toEqual(["global", "rows"]);
 });
 
+it("copies a running server, for a branch or as a base of its history, onto no disk without room for that", async () => {
+  const session = { query: vi.fn<Session["query"]>(), [Symbol.dispose]: vi.fn<() => void>() };
+  const full = storage(3 * mebibyte + 64 * mebibyte, session);
+  vi.spyOn(full, "of").mockReturnValue({ ...recordedOf("br-a"), directory: from });
+  const message = "the disk lacks room for a copy of 4 MiB: free some";
+  await expect(full.copy(from, home.making("br-b.2"), edition)).rejects.toThrow(message);
+  await expect(full.addBase("br-a")).rejects.toThrow(message);
+  expect([session.query.mock.calls, session[Symbol.dispose].mock.calls.length]).toEqual([[], 2]);
+  expect(existsSync(home.making("br-b.2"))).toBe(false);
+});
+
 it("removes what no branch has, and never what a branch gets meanwhile", async () => {
   const leftOver = home.branch("br-gone", "1");
   mkdirSync(leftOver);
   const recorded: BranchData[] = [];
   vi.spyOn(store.branchData, "all").mockImplementation(() => [...recorded]);
   const removing = storage(0).removeUnrecorded();
-  recorded.push({
-    branchId: "br-a",
-    generation: "1",
-    catalog: "{}",
-    maxConnections: 1,
-    maxWorkerProcesses: 1,
-    maxLocks: 64,
-  });
+  recorded.push(recordedOf("br-a"));
   await removing;
   expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
 });
