@@ -246,6 +246,12 @@ it("a primary is offered only where the branch has none", () => {
   expect([seen.status, problemIn(seen)]).toEqual([409, expect.stringContaining("already exists")]);
 });
 
+it("a branch is made of the default branch where none is chosen on the page of its project", () => {
+  shop.ana(`PATCH /projects/${project}/branches/${preview}`, { branch: { protected: true } });
+  const chosen = /<option value="([^"]+)" selected>/.exec(ana.get(projectPath).html)?.[1];
+  expect(chosen).toBe(main);
+});
+
 it("a branch is made on the page of its project, with a primary compute where that is wanted", () => {
   const fields = { name: "feature", parent: preview };
   const seen = ana.post(`${projectPath}/branches`, { ...fields, compute: "true" });

@@ -41,6 +41,13 @@ it("a personal key keeps its secret for the page where somebody asks for the hea
   expect(secretIn(ana.get("/app/keys"))).toBeUndefined();
 });
 
+it("the secret that the page shows is that of the key made last", () => {
+  for (const name of ["first", "second"]) ana.postOnly("/app/keys", { name });
+  const seen = ana.get("/app/keys");
+  expect(seen.html).toContain("The secret of <b>second</b>");
+  expect(answers(secretIn(seen) ?? "", "GET /auth")).toBe(200);
+});
+
 it.each([
   ["a page of another port", { "sec-fetch-site": "same-site" }],
   ["a page of another site", { "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" }],

@@ -40,6 +40,16 @@ it("what is kept with a deleted branch counts for its project until the branch i
   expect(kept()).toBeLessThan(before);
 });
 
+it("a deleted branch stays a child of its parent when the children of that go to the branch that keeps its state", () => {
+  const [kept, deleted] = [made({ name: "kept", parent_id: preview }), made({ name: "deleted", parent_id: preview })];
+  shop.ana(`DELETE ${base}/${deleted}`);
+  shop.ana(`POST ${base}/${preview}/restore`, { source_branch_id: main, preserve_under_name: "before" });
+  shop.finishOperations();
+  const parentOf = (id: string) => branchIn(shop.ana(`GET ${base}/${id}`))["parent_id"];
+  const before = shop.core.context.store.branches.list(project).find(({ name }) => name === "before");
+  expect([parentOf(kept), parentOf(deleted)]).toEqual([before?.id, preview]);
+});
+
 describe("a deleted branch with --branch-recovery", () => {
   it("a deleted branch is shown by its own call with its recovery, and by a list only on request", () => {
     const deleted_at = new Date(shop.time.now()).toISOString();

@@ -45,6 +45,13 @@ async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; as
   return { verifiers, opened, asked };
 }
 
+it("a role that is not there has a verifier of its own, always the same, as one that is there has", async () => {
+  const { verifiers } = await listening();
+  const [app, ana, again] = await Promise.all(["app", "ana", "app"].map((role) => verifiers.of(running, role)));
+  expect(again).toEqual(app);
+  expect(ana?.salt).not.toEqual(app?.salt);
+});
+
 it("the session that looks up passwords is opened once, and again after its server has ended it", async () => {
   const { verifiers, opened } = await listening();
   await Promise.all([verifiers.of(running, "app"), verifiers.of(running, "ana")]);
