@@ -234,19 +234,21 @@ function keepClear(service: Service): () => void {
 function keep(service: Service, left: () => number, act: () => void): () => void {
   const { clock } = service.context;
   let cancel = () => {};
+  const go = () => {
+    try {
+      act();
+      wait();
+    } catch (error) {
+      service.internalError(error);
+      cancel();
+      cancel = clock.after(retryMs, go);
+    }
+  };
   const wait = () => {
-    cancel();
+    // A store that cannot be read now leaves the timer that there is.
     const ms = left();
-    if (ms === never) return;
-    cancel = clock.after(Math.min(longestWait, Math.max(0, ms)), () => {
-      try {
-        act();
-        wait();
-      } catch (error) {
-        service.internalError(error);
-        cancel = clock.after(retryMs, wait);
-      }
-    });
+    cancel();
+    if (ms !== never) cancel = clock.after(Math.min(longestWait, Math.max(0, ms)), go);
   };
   const stopFollowing = service.onChange(wait);
   wait();

@@ -363,6 +363,25 @@ it("what was deleted is cleared in turns while nobody calls, with a rest between
   expect([running.clock.pending, await running.stop()]).toEqual([0, 0]);
 });
 
+it("a store that cannot be read for a while keeps nothing that is due from happening afterwards", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const running = new Running("--port", "0", "--data", data);
+  const id = await starting(running);
+  const broken = () => {
+    throw new Error("disk I/O error");
+  };
+  const settled = vi.spyOn(Service.prototype, "settle").mockImplementationOnce(broken);
+  const read = vi.spyOn(Service.prototype, "nextDue").mockImplementationOnce(broken);
+  onTestFinished(() => [settled, read].forEach((spy) => spy.mockRestore()));
+  for (const ms of [700, 1000]) await running.clock.advance(ms);
+  expect([running.err.length, running.clock.pending]).toEqual([2, 1]);
+  await running.clock.advance(1000);
+  expect(await running.stop()).toBe(0);
+  const store = Store.open(data);
+  expect(store.endpoints.byId(id)?.currentState).toBe("active");
+  store.close();
+});
+
 it("a mistake of ours in what is due is logged as text for a terminal, and it is tried again a second later", async () => {
   const data = join(directory.path, "s.sqlite");
   const running = new Running("--port", "0", "--data", data);
