@@ -56,6 +56,17 @@ describe("the roles of an organization", () => {
     for (const { body } of hidden) expect(body["project"]).not.toHaveProperty("effective_project_permission");
   });
 
+  it("every call on one project answers with the permission that the list of projects shows", () => {
+    const shop = new Shop({ rules: rules.neon });
+    const shown = (line: string, body?: object) => z.looseObject({}).parse(shop.ana(line, body).body["project"]);
+    const { id, ...made } = shown("POST /projects", { project: { org_id: "org-shop" } });
+    shop.finishOperations();
+    const path = `/projects/${String(id)}`;
+    const changed = shown(`PATCH ${path}`, { project: { name: "next" } });
+    const answers = [made, changed, shown(`GET ${path}`), shown(`DELETE ${path}`)];
+    expect(answers.map((one) => one["effective_project_permission"])).toEqual(Array(4).fill("ADMIN"));
+  });
+
   it("a collaborator knows the organization and none of its projects, and makes no key for one", () => {
     const shop = shopWith("collaborator");
     expect(shop.send(keys.bob, "GET /organizations/org-shop").status).toBe(200);

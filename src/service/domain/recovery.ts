@@ -42,8 +42,10 @@ export function recoverBranch(
   id: string,
   at: number,
 ): { branch: Branch; endpoints: Iterable<StoredEndpoint> } {
-  const { branches, endpoints } = context.store;
+  const { branches, endpoints, operations } = context.store;
   const deleted = required("deleted branch", branches.deleted(project.id, id));
+  // An operation that the end has overtaken would start its compute, also a disabled one.
+  if (operations.anyUnfinishedOn(project.id, id)) throw refusals.projectBusy();
   const parent = deleted.parentId === undefined ? undefined : branches.get(project.id, deleted.parentId);
   if (deleted.parentId !== undefined && !parent) {
     throw refusals.unprocessable(`the parent of the branch was deleted too: recover ${deleted.parentId} first`);

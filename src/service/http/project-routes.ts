@@ -51,7 +51,8 @@ export const projectRoutes: readonly Route[] = [
       const owner = newOwner(context, caller, wanted.org_id);
       const { project, ...created } = createProject(context, owner, wanted, at);
       const connections = connectionViews(context, project, created.branch, created.endpoints);
-      const body = { project: projectView(context, project, at), ...createdAnswer(context, project, created, at) };
+      const shown = { project: projectShown(context, caller, project, at) };
+      const body = { ...shown, ...createdAnswer(context, project, created, at) };
       return { status: 201, body: { ...body, ...connections } };
     },
   ),
@@ -78,7 +79,7 @@ export const projectRoutes: readonly Route[] = [
     },
     ({ context, project, caller, at }) => ({
       status: 200,
-      body: { project: { ...projectView(context, project, at), ...permissionView(context, caller, project) } },
+      body: { project: projectShown(context, caller, project, at) },
     }),
   ),
   projectRoute(
@@ -92,9 +93,9 @@ export const projectRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: ProjectOnly },
     },
-    ({ context, project, body, at }) => {
+    ({ context, project, caller, body, at }) => {
       const changed = changeProject(context, project, body.project, at);
-      const shown = { project: projectView(context, changed.project, at) };
+      const shown = { project: projectShown(context, caller, changed.project, at) };
       return { status: 200, body: withOperations(context, shown, changed.operations) };
     },
   ),
@@ -108,11 +109,11 @@ export const projectRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: ProjectOnly },
     },
-    ({ context, project, at }) => {
+    ({ context, project, caller, at }) => {
       const isProtected = context.store.branches.count(project.id, "protected") > 0;
       refuseProtected({ isProtected }, "a project with a protected branch cannot be deleted");
       refuseWhileBusy(context, project.id);
-      const body = { project: projectView(context, project, at) };
+      const body = { project: projectShown(context, caller, project, at) };
       context.store.keys.revokeScopedTo([project.id], at);
       context.store.deleteProject(project.id);
       return { status: 200, body };
@@ -208,6 +209,11 @@ function projectPage(
     ...(!options.strictSpec && { applications: {}, integrations: {} }),
     ...(!options.strictSpec && cursorAfter(page)),
   };
+}
+
+/** A project in the answer of any call on it alone. */
+function projectShown(context: ServiceContext, caller: Caller, project: Project, at: number) {
+  return { ...projectView(context, project, at), ...permissionView(context, caller, project) };
 }
 
 /** The caller's permission in a project of an organization; keys that are nobody's own have none. */

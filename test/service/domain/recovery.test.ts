@@ -221,6 +221,26 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(branchIn(shop.ana(`GET ${base}/${id}`)).name).toBe("pr-42");
   });
 
+  it.each([true, false])(
+    "comes back once what its end has overtaken is over, with a project's lock %s",
+    (projectLock) => {
+      shop = new Shop({ branchRecovery: true, projectLock });
+      const id = made({ name: "pr-42" });
+      const compute = shop.core.context.store.endpoints.ofBranch(id)[0]?.id ?? "";
+      const call = (verb: string) => shop.ana(`POST /projects/${project}/endpoints/${compute}/${verb}`).status;
+      expect(call("suspend")).toBe(200);
+      shop.finishOperations().ana(`PATCH ${base}/${id}`, { branch: { expires_at: "2026-01-01T00:00:07Z" } });
+      shop.time.pass(900);
+      expect(call("start")).toBe(200);
+      shop.time.pass(100);
+      const recover = () => shop.ana(`POST ${base}/${id}/recover`).status;
+      expect(recover()).toBe(423);
+      expect(shop.finishOperations() && recover()).toBe(200);
+      shop.patch(compute, { disabled: true });
+      expect(shop.finishOperations().get(compute)).toMatchObject({ disabled: true, current_state: "idle" });
+    },
+  );
+
   it("waits for its parent, if that was deleted too", () => {
     const id = made({ parent_id: staging });
     shop.ana(`DELETE ${base}/${id}`);
