@@ -24,7 +24,12 @@ export async function startWithLocksLeft(
     return start();
   }
   const server = await start();
-  if ((await excess()).length === 0) return server;
+  try {
+    if ((await excess()).length === 0) return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   await server.stop();
   await forget();
   return start();
@@ -33,7 +38,10 @@ export async function startWithLocksLeft(
 /** The largest of prepared transactions, without which the others have no more locks than these. */
 async function excessOf(files: readonly { file: string; bytes: number }[], most: number): Promise<string[]> {
   if (files.reduce((sum, { bytes }) => sum + bytes, 0) <= most * bytesOfLock) return [];
-  const counted = await Promise.all(files.map(async ({ file }) => ({ file, locks: await locksIn(file) })));
+  const counted: { file: string; locks: number }[] = [];
+  const buffer = Buffer.alloc(65_536);
+  // One after another: they may be a thousand, and the files that the process may open are everybody's.
+  for (const { file } of files) counted.push({ file, locks: await locksIn(file, buffer) });
   let left = counted.reduce((sum, { locks }) => sum + locks, 0);
   return counted
     .toSorted((one, other) => other.locks - one.locks)
@@ -50,10 +58,9 @@ const bytesOfLock = 32;
 const isLock = (bytes: Buffer, at: number) =>
   bytes.readUInt32LE(at) === 20 && bytes[at + 4] === 1 && bytes.readUInt16LE(at + 6) === 0;
 
-async function locksIn(file: string): Promise<number> {
+async function locksIn(file: string, buffer: Buffer): Promise<number> {
   const handle = await open(file);
   try {
-    const buffer = Buffer.alloc(65_536);
     let locks = 0;
     for (let position = 0; ; ) {
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);

@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { smallest } from "../../../../src/service/postgres/server/config.ts";
 import { startWithLocksLeft } from "../../../../src/service/postgres/server/locks-left.ts";
 import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
@@ -33,8 +33,14 @@ function prepare(name: string, locks: number, others = 0): void {
   writeFileSync(join(data, "pg_twophase", name), Buffer.concat([header, ...records]));
 }
 
+interface Start {
+  config?: object;
+  onStart?: () => void;
+  whenUp?: () => void;
+}
+
 /** Starts and stops a server; answers what was prepared at each start, and after the last. */
-async function started({ config = {}, onStart = () => {} }: { config?: object; onStart?: () => void } = {}) {
+async function started({ config = {}, onStart = () => {}, whenUp = () => {} }: Start = {}) {
   const prepared = () => readdirSync(join(data, "pg_twophase")).toSorted().join();
   const seen: string[] = [];
   const machine = new FakeMachine(() => 0);
@@ -44,7 +50,10 @@ async function started({ config = {}, onStart = () => {} }: { config?: object; o
     seen.push(prepared());
     onStart();
     const ports = { processes: machine, clock: new HastenedClock(), user: undefined };
-    return PostgresServer.start(ports, { postgres: "/bin/postgres", data, logFile: join(data, "log") }, whole);
+    const place = { postgres: "/bin/postgres", data, logFile: join(data, "log") };
+    const up = await PostgresServer.start(ports, place, whole);
+    whenUp();
+    return up;
   });
   seen.push(prepared());
   await server.stop();
@@ -76,6 +85,33 @@ describe("a server that starts, and what is prepared in its data", () => {
       if (starts === 1) prepare("00000001", all);
     };
     expect(await started({ onStart })).toEqual(["", "", ""]);
+  });
+
+  it("prepared transactions are looked at one after another, however many there are: the files that may be open are everybody's", async () => {
+    for (let name = 1; name <= 300; name += 1) prepare(String(name), 1, Math.ceil(all / 100));
+    const open = () => (existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0);
+    const before = open();
+    let [looks, isStarted, most] = [0, false, 0];
+    const look = () => {
+      [looks, most] = [looks + 1, Math.max(most, open())];
+      if (!isStarted) setImmediate(look);
+    };
+    look();
+    await started({ onStart: () => (isStarted = true) });
+    expect(looks).toBeGreaterThan(1);
+    expect(most - before).toBeLessThan(50);
+  });
+
+  it("a server whose prepared transactions cannot be looked at is stopped, and does not run without anybody who knows", async () => {
+    const control = readFileSync(join(data, "global", "pg_control"));
+    control.writeUInt32LE(6, 16);
+    writeFileSync(join(data, "global", "pg_control"), control);
+    const stopped = vi.spyOn(PostgresServer.prototype, "stop");
+    await expect(started({ whenUp: () => rmSync(join(data, "pg_twophase"), { recursive: true }) })).rejects.toThrow(
+      "ENOENT",
+    );
+    expect(stopped).toHaveBeenCalledOnce();
+    stopped.mockRestore();
   });
 
   it("prepared transactions stay with a standby, whose primary has them too", async () => {
