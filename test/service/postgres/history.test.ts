@@ -1,4 +1,4 @@
-import {
+import fs, {
   existsSync,
   linkSync,
   mkdirSync,
@@ -8,8 +8,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { positionOf } from "../../../src/service/domain/history-point.ts";
 import { isTimelineHistory, placeAt } from "../../../src/service/postgres/data/segments.ts";
 import type { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
@@ -132,6 +133,20 @@ describe("a history", () => {
     expect(histories.state(data)?.bytes).toBe(0);
     await histories.remove(data);
     expect([existsSync(join(root, "br-a.1")), histories.state(data)]).toEqual([false, undefined]);
+  });
+
+  it("counts a part of a long log for all of it, as each file that is looked at holds up everybody", async () => {
+    await addBase(history, 1000, 1, 500);
+    const log = join(root, "br-a.1", "wal");
+    for (let number = 1; number <= 2000; number += 1) writeFileSync(join(log, segment(number)), "0123456789");
+    const look = vi.spyOn(fs, "statSync");
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      look.mockRestore();
+      syncBuiltinESMExports();
+    });
+    expect(histories.state(data)?.bytes).toBe(500 + 20_000);
+    expect(look).toHaveBeenCalledTimes(1000);
   });
 });
 
