@@ -50,7 +50,7 @@ export class ServiceImage implements Disposable {
     writeFileSync(this.#made("/etc/passwd"), `nonroot:x:${serviceUid}:${serviceUid}::/home/nonroot:/sbin/nologin\n`);
     this.#template();
     for (const device of ["null", "zero", "urandom", "random"]) writeFileSync(this.#made(`/dev/${device}`), "");
-    for (const name of ["proc", "tmp", "dev/shm", "data"]) mkdirSync(join(root, name), { recursive: true });
+    for (const name of ["proc", "tmp", "data"]) mkdirSync(join(root, name), { recursive: true });
     chownSync(join(root, "data"), serviceUid, serviceUid);
   }
 
@@ -64,7 +64,6 @@ export class ServiceImage implements Disposable {
     const mounts = [
       `mount -t proc proc ${root}/proc`,
       `mount -t tmpfs -o mode=1777 tmpfs ${root}/tmp`,
-      `mount -t tmpfs -o mode=1777 tmpfs ${root}/dev/shm`,
       ...["null", "zero", "urandom", "random"].map((device) => `mount --bind /dev/${device} ${root}/dev/${device}`),
     ];
     const words = (name: string): string[] =>

@@ -80,6 +80,8 @@ export function configText(config: ServerConfig): string {
     max_locks_per_transaction: String(limits.maxLocks),
     shared_buffers: `${sharedBuffersMB(limits)}MB`,
     huge_pages: "off",
+    // Files of the branch: sessions at one server could fill the memory that all of the machine share, for all of them.
+    dynamic_shared_memory_type: "mmap",
     wal_level: logical ? "logical" : "replica",
     max_wal_senders: "10",
     max_replication_slots: "10",

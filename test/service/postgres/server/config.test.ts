@@ -73,6 +73,13 @@ describe("the settings of a server", () => {
   };
   const linesOf = (more: Partial<ServerConfig>) => configText({ ...config, ...more }).split("\n");
 
+  it("what the processes of a server share lies in files of its own, not in memory that all servers have together", () => {
+    const lines = linesOf({ settings: { dynamic_shared_memory_type: "posix" } });
+    expect(lines.filter((line) => line.startsWith("dynamic_shared_memory_type")).at(-1)).toBe(
+      "dynamic_shared_memory_type = 'mmap'",
+    );
+  });
+
   it("a server has these settings, and no other that the compute has not set", () => {
     expect(configText(config)).toBe(`listen_addresses = ''
 port = '5'
@@ -84,6 +91,7 @@ max_worker_processes = '14'
 max_locks_per_transaction = '64'
 shared_buffers = '128MB'
 huge_pages = 'off'
+dynamic_shared_memory_type = 'mmap'
 wal_level = 'replica'
 max_wal_senders = '10'
 max_replication_slots = '10'
