@@ -110,6 +110,22 @@ describe("the log of a history", () => {
     expect(readdirSync(marks)).toEqual(done);
   });
 
+  it("a branch inherits no segment that is being taken, whose file both would write: only whole ones, and timelines", async () => {
+    log([segment(1), segment(4), timeline]);
+    await history.archive(data);
+    const wal = join(root, "br-a.1", "wal");
+    // As a service leaves it that is killed, or has it at this moment.
+    writeFileSync(join(wal, "making"), "half");
+    const child = histories.of("br-b.1");
+    await child.inherit(history, { at: 1000, place: segment(3).slice(8) });
+    expect(inLog("br-b.1")).toEqual([segment(1), timeline]);
+    log([segment(2)]);
+    await history.archive(data);
+    writeFileSync(join(data, "pg_wal", segment(2)), "of the child");
+    await child.takeCopied(data);
+    expect(readFileSync(join(wal, segment(2)), "utf8")).toBe(`of the server: ${segment(2)}`);
+  });
+
   it("nothing is made for a server that has completed nothing", async () => {
     log([segment(1)], []);
     expect([await history.archive(data), existsSync(join(root, "br-a.1"))]).toEqual([0, false]);

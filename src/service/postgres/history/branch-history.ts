@@ -117,10 +117,11 @@ export class BranchHistory {
       if (at > until.at) continue;
       await this.addBase(async (to) => ({ at, position, place, bytes: await linked(directory, to, this.#owner) }));
     }
-    for (const name of await readdir(other.#wal).catch(() => [])) {
-      const common = until.place === undefined || placeOf(name) < until.place;
-      if (common || isTimelineHistory(name)) await link(join(other.#wal, name), join(this.#wal, name));
-    }
+    const before = (name: string) => until.place === undefined || placeOf(name) < until.place;
+    // Not one that is being taken: its file would be that of another segment later, and both histories would write it.
+    const common = (name: string) => isTimelineHistory(name) || (isSegment(name) && before(name));
+    const names = await readdir(other.#wal).catch(() => []);
+    for (const name of names.filter(common)) await link(join(other.#wal, name), join(this.#wal, name));
     await sync(this.#wal);
   }
 
