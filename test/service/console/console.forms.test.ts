@@ -45,6 +45,15 @@ it.each([
 });
 
 it.each([
+  ["/app/projects", {}, "/app/projects"],
+  [`${projectPath}/branches`, { parent: main }, projectPath],
+  ["/app/keys", {}, "/app/keys"],
+])("a form at %s takes a name without the blanks around it", (path, fields, list) => {
+  expect(ana.postOnly(path, { ...fields, name: "  named  " }).status).toBe(303);
+  expect(ana.get(list).html).toMatch(/>named</);
+});
+
+it.each([
   [`${computePath}/move`, {}, 400, "must be an id"],
   [`${computePath}/move`, { to: "br-none-1" }, 404, "Branch not found."],
   [branchPath, { shown: "1/1/0", max: "2" }, 404, "not"],

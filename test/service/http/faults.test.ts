@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FaultPlan, Faults } from "../../../src/service/http/faults.ts";
+import { Shop } from "../support/shop.ts";
 
 /** The faults of these rules, with a random number that is the same each time. */
 function planOf(rules: unknown, random = 0): FaultPlan {
@@ -47,6 +48,16 @@ describe("a fault", () => {
     ["/auth", "/api/v2x/auth", false],
   ])("a fault of the route %s affects %s: %s", (route, path, affected) => {
     expect(planOf([{ route, kind: "500" }]).next("GET", path) !== undefined).toBe(affected);
+  });
+
+  it("a fault of every route leaves a path alone that only begins as those of the API do", () => {
+    const shop = new Shop();
+    shop.core.setFaults([{ method: "*", route: "*", kind: "500" }]);
+    const status = (path: string) => {
+      const exchange = shop.core.exchange({ method: "GET", path });
+      return "reply" in exchange && exchange.reply.status;
+    };
+    expect(["/api/v2", "/api/v20/auth", "/healthz", "/api/v2/auth"].map(status)).toEqual([404, 404, 200, 500]);
   });
 
   it("a fault that does not match, or is used up, leaves the request to the next rule", () => {

@@ -29,6 +29,8 @@ describe("a refusal", () => {
     ["POST", "/_reset", "served only with --test-controls"],
     ["POST", "/_clock/advance", "served only with --test-controls"],
     ["GET", "/projects", "this route does not exist; the API is below /api/v2"],
+    ["GET", "/api/v2", "this route does not exist; the API is below /api/v2"],
+    ["GET", "/api/v20/projects", "this route does not exist; the API is below /api/v2"],
   ])("the refusal of %s %s says what is missing: %s", (method, path, message) => {
     const reply = new Shop().core.call({ method, path, headers: { ...headers, host: "localhost:8090" }, body: "{}" });
     expect([reply.status, JSON.parse(String(reply.body)).message]).toEqual([404, message]);

@@ -253,14 +253,6 @@ it("a client that replicates and asks for what it may not is told so, and its se
   one.destroy();
 });
 
-it("asks the system to notice clients that are gone without a word", async () => {
-  const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
-  const { one } = await joined();
-  expect(asked).toHaveBeenCalledWith(true, 60_000);
-  one.destroy();
-  asked.mockRestore();
-});
-
 it.each(["end", "destroy"] as const)(
   "tells the server that a client is gone (%s), and counts it until its server process has ended",
   async (how) => {

@@ -82,6 +82,21 @@ it("copies a running server, for a branch or as a base of its history, onto no d
   expect(existsSync(home.making("br-b.2"))).toBe(false);
 });
 
+it("a base of a running server counts the bytes that its files take, as it shares none of them", async () => {
+  const segment = "000000010000000000000002";
+  mkdirSync(join(from, "pg_wal"));
+  writeFileSync(join(from, "pg_wal", segment), "log");
+  const rows = (sql: string) => [sql.includes("pg_backup_stop") ? ["label", segment, "0/200100"] : [segment]];
+  const session: Session = { query: (sql) => Promise.resolve(rows(sql)), [Symbol.dispose]: () => {} };
+  const roomy = storage(100 * mebibyte, session);
+  vi.spyOn(roomy, "of").mockReturnValue({ ...recordedOf("br-a"), directory: from });
+  await roomy.addBase("br-a");
+  const [base] = await roomy.histories.of(from).bases();
+  const bytes = await sizeOf(base?.directory ?? "");
+  expect(bytes).toBeGreaterThan(3 * mebibyte);
+  expect(base).toMatchObject({ at: 0, position: 0x200100n, place: segment.slice(8), bytes });
+});
+
 it("removes what no branch has, and never what a branch gets meanwhile", async () => {
   const leftOver = home.branch("br-gone", "1");
   mkdirSync(leftOver);

@@ -96,6 +96,8 @@ describe("a catalogue that changes", () => {
   interface Server {
     roles: readonly string[];
     databases: Databases;
+    /** In place of what it answers else. */
+    answers?: (sql: string) => string[][] | Error | undefined;
   }
   const none = { rights: currentRights, roles: [], databases: [] };
   const ours: Databases = [["postgres", "cloud_admin"]];
@@ -104,7 +106,7 @@ describe("a catalogue that changes", () => {
   async function brought(
     applied: Partial<BranchCatalog>,
     meant: Partial<BranchCatalog>,
-    { roles: known, databases: present }: Server,
+    { roles: known, databases: present, answers = () => undefined }: Server,
   ): Promise<string[]> {
     const statements: string[] = [];
     let [open, running] = [0, 0];
@@ -117,6 +119,11 @@ describe("a catalogue that changes", () => {
       statements.push(database === "postgres" ? sql : `${database}: ${sql}`);
       return [];
     };
+    const answered = (database: string, sql: string) => {
+      const own = answers(sql);
+      if (own instanceof Error) throw own;
+      return own ?? answer(database, sql);
+    };
     const connect = (database: string) => {
       open += 1;
       return Promise.resolve({
@@ -126,7 +133,7 @@ describe("a catalogue that changes", () => {
           running += 1;
           await new Promise<void>((resolve) => setImmediate(resolve));
           running -= 1;
-          return answer(database, sql);
+          return answered(database, sql);
         },
         [Symbol.dispose]: () => void (open -= 1),
       });
@@ -174,6 +181,17 @@ describe("a catalogue that changes", () => {
   ])("a role that is in the server and %s gets what differs", async (_, before, after, expected) => {
     const server = { roles: [after.name], databases: ours };
     expect(await brought({ roles: [before] }, { roles: [after] }, server)).toEqual(expected);
+  });
+
+  it("a role that another session changes at this moment gets what differs once the sessions that change roles have ended", async () => {
+    const refused = [new Error("tuple concurrently updated")];
+    const answers = (sql: string) => (sql === 'ALTER ROLE "app" NOLOGIN' ? refused.pop() : undefined);
+    const server = { roles: ["app"], databases: ours, answers };
+    expect(await brought({ roles: [app] }, { roles: [{ ...app, login: false }] }, server)).toEqual([
+      expect.stringMatching(/^SELECT pg_terminate_backend\(pid\) .*'pg_authid'::regclass/s),
+      expect.stringMatching(/pg_terminate_backend.*'pg_authid'::regclass/s),
+      'ALTER ROLE "app" NOLOGIN',
+    ]);
   });
 
   it("a role that the server lacks is made with rights and password, also where it was brought in before", async () => {
@@ -290,6 +308,25 @@ describe("a catalogue that changes", () => {
     ).toEqual(['DROP DATABASE "old" WITH (FORCE)']);
   });
 
+  it("a database goes with what a client has left in it, which would keep it: a mark, transactions, subscriptions, slots", async () => {
+    const answers = (sql: string) => {
+      if (sql.startsWith("SELECT datistemplate")) return [["t", "f", "-1", "t", "t"]];
+      if (sql.startsWith("SELECT oid, subname")) return [["7", "theirs"]];
+      return sql.startsWith("SELECT format('ROLLBACK PREPARED") ? [["ROLLBACK PREPARED 'left'"]] : undefined;
+    };
+    const server = { roles: [], databases: [...ours, ["old", "app"] as const], answers };
+    expect(await brought({ databases: [database(1, "old")] }, {}, server)).toEqual([
+      'ALTER DATABASE "old" IS_TEMPLATE false',
+      "old: ROLLBACK PREPARED 'left'",
+      'old: ALTER SUBSCRIPTION "theirs" DISABLE',
+      'old: ALTER SUBSCRIPTION "theirs" SET (slot_name = NONE)',
+      "old: DELETE FROM pg_subscription_rel WHERE srsubid = 7",
+      'old: DROP SUBSCRIPTION "theirs"',
+      ...disconnect("old"),
+      'DROP DATABASE "old" WITH (FORCE)',
+    ]);
+  });
+
   const rename = (from: string, to: string) => `ALTER DATABASE "${from}" RENAME TO "${to}"`;
   const given = (name: string) => `ALTER DATABASE "${name}" OWNER TO "app"`;
 
@@ -313,6 +350,15 @@ describe("a catalogue that changes", () => {
           rename("between 0", "two"),
           rename("between 1", "one"),
         ].join("; "),
+      ],
+    ],
+    [
+      "a new name, and that clients have dropped",
+      { one: "two" },
+      [],
+      [
+        'CREATE DATABASE "two" OWNER "app" TEMPLATE template0',
+        'GRANT ALL PRIVILEGES ON DATABASE "two" TO neon_superuser',
       ],
     ],
     ["the name of a database that clients have made, which keeps it", { one: "two" }, ["one", "two"], []],

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import {
@@ -9,6 +9,7 @@ import {
   isCleanlyStopped,
   makeStandby,
   originOf,
+  removeStandby,
   segmentsOf,
 } from "../../../../src/service/postgres/data/backup.ts";
 import { sync } from "../../../../src/service/postgres/host/copy-tree.ts";
@@ -119,6 +120,21 @@ it("a standby knows of which data it was made, and only its owner may read that"
     ["compute-operator-origin", "standby.signal"],
   ]);
   expect(statSync(join(data, "standby.signal")).mode & 0o777).toBe(0o600);
+});
+
+it("what is left of a standby whose removal is broken off is none: its mark goes before anything else", async () => {
+  const [data, link] = [join(home, "standby-left"), join(home, "standby-link")];
+  mkdirSync(data);
+  writeFileSync(join(data, "rows"), "");
+  await makeStandby(data, "1234", undefined);
+  // The removal of a link leaves what lies behind it, as one that is broken off would.
+  symlinkSync(data, link);
+  await removeStandby(link);
+  expect([existsSync(link), await originOf(data), readdirSync(data).toSorted()]).toEqual([
+    false,
+    undefined,
+    ["rows", "standby.signal"],
+  ]);
 });
 
 it("no file stays open that was only looked at", async () => {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -96,6 +97,16 @@ describe("servers of a user that is not the service's", () => {
     const outcome = await copied().catch(codeOf);
     rmSync(original);
     expect([outcome, await copied().catch(codeOf)]).toEqual(isRoot ? [whole, whole] : ["EPERM", "EPERM"]);
+  });
+
+  it("programs behind a link that the user may follow are copied where that may not enter a directory above them", async () => {
+    const home = Object.assign(await opened(), { user: { uid: other, gid: other } });
+    const programs = join(directory, "closed", "programs");
+    mkdirSync(programs, { recursive: true });
+    chmodSync(join(directory, "closed"), 0o700);
+    symlinkSync(programs, join(directory, "link"));
+    const outcome = await home.reachable(join(directory, "link"), "copy").catch(codeOf);
+    expect(outcome).toBe(isRoot ? join(home.root, "copy") : "EPERM");
   });
 
   it("a service whose data the user cannot reach says where to put it", async () => {

@@ -2,8 +2,9 @@ import { message } from "../../../../src/service/postgres/session/messages.ts";
 import type { Rows } from "./fake-sql.ts";
 
 /** An error, as a server sends it. */
-export function refusal({ message: text }: Error): Buffer {
-  return message("E", `SERROR\0C42601\0M${text}\0\0`);
+export function refusal(error: Error): Buffer {
+  const code = "code" in error ? String(error.code) : "42601";
+  return message("E", `SERROR\0C${code}\0M${error.message}\0\0`);
 }
 
 /** Rows with their end, as a server sends them. */

@@ -24,9 +24,14 @@ async function refreshed(path: string, params: Record<string, string>): Promise<
 }
 
 it("a call about roles or databases asks the servers of its branch alone, and only where that is in its project", async () => {
-  const roles = "/projects/{project_id}/branches/{branch_id}/roles/{role_name}";
-  expect(await refreshed(roles, { project_id: "shop", branch_id: "br-main" })).toEqual(["br-main"]);
-  expect(await refreshed(roles, { project_id: "shop", branch_id: "br-bob" })).toEqual([]);
+  for (const path of ["roles/{role_name}", "databases", "databases/{database_name}", "schema", "compare_schema"]) {
+    const ofBranch = `/projects/{project_id}/branches/{branch_id}/${path}`;
+    expect([path, await refreshed(ofBranch, { project_id: "shop", branch_id: "br-main" })]).toEqual([
+      path,
+      ["br-main"],
+    ]);
+    expect([path, await refreshed(ofBranch, { project_id: "shop", branch_id: "br-bob" })]).toEqual([path, []]);
+  }
   expect(await refreshed("/projects/{project_id}/connection_uri", { project_id: "shop" })).toEqual([
     "br-main",
     "br-preview",

@@ -128,6 +128,22 @@ describe("a replica", () => {
     expect(computes.map((id) => serverOf(id)?.setting("max_connections"))).toEqual(["901"]);
   });
 
+  it("a replica whose settings its clients hold up keeps them from it, and its primary is not started for that", async () => {
+    await start();
+    const id = await replica();
+    const server = serverOf(id);
+    const held = Object.assign(new Error("canceled"), { code: "57014" });
+    const ofReplica = fakes.replicaOf(id);
+    fakes.machine.answer = ({ sql, data }) =>
+      data === ofReplica && sql === "SELECT pg_reload_conf()" ? held : undefined;
+    const moment = now();
+    const endpoint = { settings: { pg_settings: { work_mem: "7MB" } } };
+    const [operation] = await fakes.change(`PATCH /projects/${project}/endpoints/${id}`, { endpoint });
+    expect([operation?.status, operation?.error]).toEqual(["failed", expect.stringMatching(/^canceled: a session of/)]);
+    const ofServers = eventsFrom(moment).filter((event) => /^(?:start|end) /.test(event));
+    expect([ofServers, serverOf(id) === server]).toEqual([[], true]);
+  });
+
   it("a replica that waits for its primary to grow is not taken for one that ended on its own", async () => {
     await start();
     const id = await replica();
