@@ -52,6 +52,14 @@ describe("the last day of a compute", () => {
     ]);
   });
 
+  it("says of a quarter of an hour how much of it was active, also where that is most of it", () => {
+    shop.active();
+    shop.time.pass(15 * minute - (shop.time.now() % (15 * minute)));
+    shop.connect(primary, 300);
+    shop.time.pass(31 * minute);
+    expect(charts()[2]?.bars.at(-3)).toMatch(/^00:15: active for 6[67] % of the time, woken 1 time$/);
+  });
+
   it("includes the time that is not recorded yet, and an empty day has no marks that are no numbers", () => {
     expect(charts()[2]?.summary).toBe("Active for 0 hours of the last 24, woken 0 times");
     expect(ana.get(page).html).not.toMatch(/NaN|Infinity/);

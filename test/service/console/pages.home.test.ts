@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { primary, project, Shop } from "../support/shop.ts";
+import { main, primary, project, Shop } from "../support/shop.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
 
 const day = 86_400_000;
@@ -65,6 +65,18 @@ describe("the home page", () => {
       "Used today": "0 CU hours",
       "Used this week": "0 CU hours",
     });
+  });
+
+  it("shows ten computes that are active, and leads to all where there are more", () => {
+    shop.active();
+    const more = () => {
+      shop.create({ branch_id: main, type: "read_only" });
+      shop.finishOperations();
+    };
+    for (let count = 1; count < 10; count += 1) more();
+    expect([figures()["Active now"], /All \d+/.exec(part("active"))]).toEqual(["10 computes", null]);
+    more();
+    expect([figures()["Active now"], /All \d+/.exec(part("active"))?.[0]]).toEqual(["11 computes", "All 11"]);
   });
 
   it("shows what ends within seven days, the next one first, with the object that keeps it", () => {

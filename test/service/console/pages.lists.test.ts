@@ -62,6 +62,7 @@ describe("the computes", () => {
     expect(firstOf("/app/computes?sort=branch&state=active")).toEqual([primary, replica]);
     shop.patch(replica, { disabled: true });
     expect(firstOf("/app/computes?state=disabled")).toEqual([replica]);
+    expect(rowsIn(ana.get("/app/computes?state=disabled"))[0]?.[4]).toMatch(/^\w+ disabled/);
     expect(textOf(ana.get("/app/computes?state=disabled&search=nobody"))).toContain("No compute has nobody");
   });
 

@@ -53,6 +53,23 @@ it("a statement runs as the chosen role with its own password, and only reads un
   expect(again.html).toContain(">SELECT 1</textarea>");
 });
 
+it("the form has the role of the database's owner at first, and then the compute, database and role that were asked", async () => {
+  const branch = `/projects/${project}/branches/${main}`;
+  const replica = shop.create({ branch_id: main, type: "read_only" }).endpoint.id;
+  shop.finishOperations();
+  for (const name of ["aaa", "reader"]) {
+    shop.ana(`POST ${branch}/roles`, { role: { name } });
+    shop.finishOperations();
+  }
+  shop.ana(`POST ${branch}/databases`, { database: { name: "other", owner_name: "aaa" } });
+  shop.finishOperations();
+  const chosen = ({ html }: Pick<Seen, "html">) =>
+    [...html.matchAll(/<option value="([^"]*)" selected>/g)].map(([, value]) => value);
+  expect(chosen(ana.get(page))).toEqual(["neondb_owner"]);
+  const asking = { compute: replica, database: "other", role: "reader" };
+  expect(chosen(await ask(asking))).toEqual(Object.values(asking));
+});
+
 it("the answer of a statement is text, with its nulls, and says where there are more rows", async () => {
   const attack = "<script>alert(1)</script>";
   answer = () => Promise.resolve({ columns: [attack], rows: [[attack], [null]], more: true, tag: "" });
