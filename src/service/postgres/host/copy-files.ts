@@ -58,7 +58,7 @@ export function copyFiles(
     // Files that have vanished are left out.
     if (!unless("ENOENT", () => system.copyFileSync(source, copy, system.constants.COPYFILE_FICLONE))) continue;
     if (owner) system.chownSync(copy, owner.uid, owner.gid);
-    if (!hardLinks) written.push(copy);
+    written.push(copy);
   }
   if (written.length === 0 || programs.spawnSync("sync", ["-f", to]).status === 0) return;
   for (const copy of written) {

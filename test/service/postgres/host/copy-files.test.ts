@@ -87,6 +87,18 @@ describe("copies of files", () => {
     expect(copied("one")).toThrow("no room");
   });
 
+  it("a copy that stands in for a link is synced as every other: no other file has its content", () => {
+    const [from, to, said] = [path.join(home, "from"), path.join(home, "to"), [] as string[]];
+    const linkSync = (source: fs.PathLike, copy: fs.PathLike) => {
+      if (String(source).endsWith("two")) throw new Error("too many links");
+      fs.linkSync(source, copy);
+    };
+    const fsyncSync = (descriptor: number) => void said.push(`${fs.fstatSync(descriptor).ino}`);
+    const modules = { fs: { ...fs, linkSync, fsyncSync }, path, childProcess: { spawnSync: () => ({ status: null }) } };
+    copyFiles({ from, to, files: ["one", "two"], owner: undefined, hardLinks: true }, modules);
+    expect(said).toEqual([`${fs.statSync(path.join(to, "two")).ino}`]);
+  });
+
   it("copies are links where that is wanted, which need no sync", () => {
     expect(synced(0, true)).toEqual([]);
     expect(fs.statSync(path.join(home, "to", "one")).nlink).toBe(2);
