@@ -162,13 +162,14 @@ describe("the keeper", () => {
   let bases: string[];
   let problems: string[];
   let size: number;
+  let measured: number;
   let keeper: HistoryKeeper;
   let others: KeptServer[];
   beforeEach(() => {
     others = [];
     bases = [];
     problems = [];
-    size = 0;
+    [size, measured] = [0, 0];
     keeper = new HistoryKeeper({
       clock: realClock,
       running: () => [...others, { endpoint: { type: "read_write", branchId: "br-a", projectId: "p" }, data }],
@@ -177,7 +178,10 @@ describe("the keeper", () => {
         bases.push(branchId);
         await addBase(history, 1000 + bases.length, 1 + 400 * (bases.length - 1));
       },
-      sizeOf: () => Promise.resolve(size),
+      sizeOf: () => {
+        measured += 1;
+        return Promise.resolve(size);
+      },
       keptSince: () => 0,
       onProblem: (message) => problems.push(message),
     });
@@ -196,7 +200,7 @@ describe("the keeper", () => {
       await keeper.keep();
       return bases.length;
     };
-    expect(await run(1, 256)).toBe(0);
+    expect([await run(1, 256), measured]).toEqual([0, 0]);
     size = 300 * mebibyte;
     expect(await run(257, 300)).toBe(0);
     expect(await run(301, 301)).toBe(1);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ServiceClock } from "../../clock.ts";
 import type { HistoryState } from "../../computes/backend.ts";
@@ -23,6 +23,7 @@ import { catalogThen } from "../history/catalog-then.ts";
 import { Histories } from "../history/histories.ts";
 import { type Present, type RecoveryPorts, recover } from "../history/recovery.ts";
 import { renameDurably } from "../host/copy-tree.ts";
+import { eachFile, removeTree } from "../host/each-file.ts";
 import { isFullDisk, ServerFailed } from "../host/failure.ts";
 import { largerOf, smallest } from "../server/config.ts";
 import type { Act, Serve } from "../server/own-server.ts";
@@ -126,7 +127,7 @@ export class BranchStorage {
       await renameDurably(making, directory);
       return from;
     } catch (error) {
-      await rm(making, { recursive: true, force: true });
+      await removeTree(making);
       await this.histories.remove(directory);
       throw isFullDisk(error) ? new ServerFailed(`the disk became full: free some (${messageOf(error)})`) : error;
     }
@@ -158,7 +159,7 @@ export class BranchStorage {
         .filter((directory) => !recorded.has(directory) && !used.has(directory));
     const [left, lost] = [unneeded(names), unneeded(histories)];
     const removals = [
-      ...left.map((directory) => () => rm(directory, { recursive: true, force: true })),
+      ...left.map((directory) => () => removeTree(directory)),
       ...lost.map((directory) => () => this.histories.remove(directory)),
     ];
     for (const remove of removals) {
@@ -279,19 +280,13 @@ export class BranchStorage {
 
 /** The bytes of the files in a directory: nothing for what a running server removes meanwhile, directories too. */
 export async function sizeOf(directory: string): Promise<number> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
+  let bytes = 0;
+  await eachFile(directory, async (file) => {
+    const size = await lstat(file).then(
+      (found) => found.size,
+      () => 0,
+    );
+    bytes += size;
   });
-  const sizes = entries.map(async (entry) => {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) return sizeOf(path);
-    return entry.isFile()
-      ? stat(path).then(
-          ({ size }) => size,
-          () => 0,
-        )
-      : 0;
-  });
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  return bytes;
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
+import { removeTree } from "../host/each-file.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { writePrivate } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
@@ -123,7 +124,7 @@ const origin = "compute-operator-origin";
 /** Removes a standby's data: where that is broken off, nothing takes what is left for a standby. */
 export async function removeStandby(data: string): Promise<void> {
   await rm(join(data, origin), { force: true });
-  await rm(data, { recursive: true, force: true });
+  await removeTree(data);
 }
 
 /** The branch's data that a standby was made of. */

@@ -1,10 +1,11 @@
-import { rename, rm } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { Turns } from "../../sharing/turns.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { ServedData } from "../branches/branch-catalogs.ts";
 import { mostCopiesOfOwner } from "../branches/branch-copies.ts";
 import type { BranchStorage } from "../branches/branch-storage.ts";
 import { makeStandby, removeStandby } from "../data/backup.ts";
+import { removeTree } from "../host/each-file.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { Edition } from "../server/templates.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
@@ -40,7 +41,7 @@ export class ReplicaData {
       await rename(making, data);
     } finally {
       // A copy that failed is as large as the branch.
-      await rm(making, { recursive: true, force: true });
+      await removeTree(making);
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Turns } from "../../sharing/turns.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "../data/segments.ts";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
+import { removeTree } from "../host/each-file.ts";
 import { makeDirectory } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 
@@ -68,13 +69,13 @@ export class BranchHistory {
     await this.#make();
     const making = join(this.#bases, "making");
     // Of an earlier process.
-    await rm(making, { recursive: true, force: true });
+    await removeTree(making);
     try {
       const { at, position, place, bytes } = await copy(making);
       await renameDurably(making, join(this.#bases, `${at}.${position}.${place}.${bytes}`));
     } finally {
       // A copy that failed is as large as the branch, whose server may not run again.
-      await rm(making, { recursive: true, force: true });
+      await removeTree(making);
     }
   }
 
@@ -150,7 +151,7 @@ export class BranchHistory {
     const needless = bases.findLastIndex(({ at }, index) => at <= since || index <= bases.length - 2);
     const [oldest] = bases.slice(Math.max(0, needless));
     for (const { directory } of bases.slice(0, Math.max(0, needless))) {
-      await rm(directory, { recursive: true, force: true });
+      await removeTree(directory);
     }
     if (!oldest) return;
     for (const name of await readdir(this.#wal)) {

@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../../computes/backend.ts";
 import { Turns } from "../../sharing/turns.ts";
+import { removeTree } from "../host/each-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 import { BranchHistory, baseOf } from "./branch-history.ts";
 
@@ -35,7 +36,7 @@ export class Histories {
   }
 
   async remove(data: string): Promise<void> {
-    await rm(join(this.#root, basename(data)), { recursive: true, force: true });
+    await removeTree(join(this.#root, basename(data)));
   }
 
   /** The names of the directories that have one. */

@@ -115,7 +115,7 @@ export class HistoryKeeper {
     const begun = (await history.bases()).length > 0;
     if (taken === 0 && begun) return false;
     const log = (await history.segmentsSinceBase()) * segmentBytes;
-    if (!begun || log > Math.max(leastLog, await ports.sizeOf(running.data))) return true;
+    if (!begun || (log > leastLog && log > (await ports.sizeOf(running.data)))) return true;
     await this.#prune(running);
     return false;
   }

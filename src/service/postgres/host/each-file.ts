@@ -1,0 +1,34 @@
+import { lstat, opendir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Files that are dealt with together. */
+const together = 32;
+
+/**
+ * Calls `act` for each file below a directory, a few at a time: a client may make hundreds of thousands with SQL, and
+ * to ask the system for all of them takes a turn of the loop, and the threads of everybody. A directory that has
+ * vanished by then has none.
+ */
+export async function eachFile(directory: string, act: (file: string) => Promise<unknown>): Promise<void> {
+  const entries = await opendir(directory).catch(unlessGone);
+  if (!entries) return;
+  const [files, directories]: [string[], string[]] = [[], []];
+  const dealWith = () => Promise.all(files.splice(0).map(act));
+  for await (const entry of entries) {
+    (entry.isDirectory() ? directories : files).push(join(directory, entry.name));
+    if (files.length === together) await dealWith();
+  }
+  await dealWith();
+  for (const one of directories) await eachFile(one, act);
+}
+
+/** Removes a directory with all that is in it, or a file or link alone; nothing where there is none. */
+export async function removeTree(path: string): Promise<void> {
+  const found = await lstat(path).catch(unlessGone);
+  if (found?.isDirectory() === true) await eachFile(path, (file) => rm(file, { force: true }));
+  await rm(path, { recursive: true, force: true });
+}
+
+function unlessGone(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
