@@ -75,6 +75,16 @@ it("a value that takes more than the answer may have is made JSON no further tha
   await expect(text.end()).rejects.toThrow("the answer is larger than 100000 bytes");
 });
 
+it.each([
+  [100_000, 100_000],
+  [100_001, "AnswerTooLarge: the answer is larger than 100000 bytes"],
+])("an answer of %i bytes, of which 100,000 are its most, ends with %s", async (length, outcome) => {
+  const text = new AnswerText(new Shares().of("one"), 100_000);
+  text.add("x".repeat(length));
+  const ended = text.end().then((pieces) => Buffer.concat(pieces).length, String);
+  expect(await ended).toBe(outcome);
+});
+
 it("room that is waited for already is asked for once", async () => {
   const bytes = new Shares(2_000_000);
   const [other, own] = [bytes.of("one", realClock), bytes.of("one", realClock)];

@@ -133,6 +133,12 @@ describe("a server of data that its branch no longer means", () => {
     expect(names()).toEqual(["neondb"]);
   });
 
+  it("a database that a client makes before the API's of that name is brought counts as that, so that it goes with it", async () => {
+    const { catalogs, names, brought } = branch();
+    await catalogs.refresh({ branchId: "br-a", generation: "new" }, serverWith("neondb"));
+    expect([names(), brought()]).toEqual([["neondb"], ["neondb"]]);
+  });
+
   it("a server of data that is to be replaced changes nothing of what the branch will be", async () => {
     const { store, catalogs, names, brought } = branch();
     store.transaction(() => store.branchData.setSource({ branchId: "br-a", sourceId: "br-b" }));
