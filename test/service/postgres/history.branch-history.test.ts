@@ -89,6 +89,23 @@ describe("the bases of a history", () => {
   });
 });
 
+it("a branch inherits a base as a whole or not at all, though it is removed at that moment", async () => {
+  const files = Array.from({ length: 300 }, (_, index) => `file ${index}`);
+  const add = (at: number) =>
+    history.addBase((place) => {
+      mkdirSync(place);
+      for (const name of files) writeFileSync(join(place, name), "");
+      return Promise.resolve({ at, position: BigInt(at), place: segment(1).slice(8), bytes: 0 });
+    });
+  for (const at of [1000, 2000, 3000]) await add(at);
+  log([segment(1)]);
+  await history.archive(data);
+  const child = histories.of("br-b.1");
+  await Promise.all([history.prune(5000), child.inherit(history, { at: 5000, place: undefined })]);
+  const inherited = await child.bases();
+  expect(inherited.map(({ directory: base }) => readdirSync(base).length)).toEqual([files.length]);
+});
+
 describe("the log of a history", () => {
   it("a segment and its name are on the disk before Postgres may remove it, and before a copy counts", async () => {
     log([segment(1)]);

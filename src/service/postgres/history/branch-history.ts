@@ -112,7 +112,12 @@ export class BranchHistory {
   }
 
   /** Inherits what another branch has up to a time, and its log up to a place. */
-  async inherit(other: BranchHistory, until: { at: number; place: string | undefined }): Promise<void> {
+  inherit(other: BranchHistory, until: { at: number; place: string | undefined }): Promise<void> {
+    // A base that is removed meanwhile would be inherited in part.
+    return this.#turns.take(other.#directory, () => this.#inherit(other, until));
+  }
+
+  async #inherit(other: BranchHistory, until: { at: number; place: string | undefined }): Promise<void> {
     await this.#make();
     for (const { directory, at, position, place } of await other.bases()) {
       if (at > until.at) continue;
@@ -146,7 +151,11 @@ export class BranchHistory {
   /**
    * Keeps at most two bases and the log from the older one on: the one that reaches back to a time, and the newest.
    */
-  async prune(since: number): Promise<void> {
+  prune(since: number): Promise<void> {
+    return this.#turns.take(this.#directory, () => this.#prune(since));
+  }
+
+  async #prune(since: number): Promise<void> {
     const bases = await this.bases();
     const needless = bases.findLastIndex(({ at }, index) => at <= since || index <= bases.length - 2);
     const [oldest] = bases.slice(Math.max(0, needless));
