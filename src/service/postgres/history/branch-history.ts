@@ -6,7 +6,7 @@ import type { Turns } from "../../sharing/turns.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "../data/segments.ts";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
-import { removeTree } from "../host/each-file.ts";
+import { removeTree, unlessGone } from "../host/each-file.ts";
 import { makeDirectory } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 
@@ -100,13 +100,16 @@ export class BranchHistory {
     return ready.length;
   }
 
-  /** Puts the log from a place on into a directory, for a recovery: what is taken, and over it what still is in use. */
+  /**
+   * Puts the log from a place on into a directory, for a recovery: what is taken, and over it what still is in use.
+   * What vanishes meanwhile is left out: the server removes what was taken, and `prune` what no base needs.
+   */
   async restoreLog(from: string, data: string, to: string): Promise<void> {
     for (const directory of [this.#wal, join(data, "pg_wal")]) {
       const names = await readdir(directory).catch(() => []);
       const needed = (name: string) => isTimelineHistory(name) || (isSegment(name) && placeOf(name) >= from);
       for (const name of names.filter(needed)) {
-        await this.#copy(join(directory, name), join(to, name));
+        await this.#copy(join(directory, name), join(to, name)).catch(unlessGone);
       }
     }
   }
@@ -159,8 +162,13 @@ export class BranchHistory {
     const bases = await this.bases();
     const needless = bases.findLastIndex(({ at }, index) => at <= since || index <= bases.length - 2);
     const [oldest] = bases.slice(Math.max(0, needless));
+    const removing = join(this.#bases, "removing");
+    // Of an earlier process.
+    await removeTree(removing);
     for (const { directory } of bases.slice(0, Math.max(0, needless))) {
-      await removeTree(directory);
+      // A part of a base is none: neither for a copy under way, nor after a removal that was broken off.
+      await renameDurably(directory, removing);
+      await removeTree(removing);
     }
     if (!oldest) return;
     for (const name of await readdir(this.#wal)) {

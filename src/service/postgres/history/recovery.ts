@@ -26,7 +26,7 @@ export interface RecoveryPorts {
   /** Rejects with `ServerFailed` where the disk lacks room for a copy of a directory. */
   refuseFullDisk(directory: string): Promise<void>;
   /** A session on the data of the source, whose server runs or is started for it. */
-  session<Result>(act: (client: SqlClient) => Promise<Result>): Promise<Result>;
+  session<Result>(act: (client: Pick<SqlClient, "query">) => Promise<Result>): Promise<Result>;
   /** Runs a server on a directory that recovers to a point first. */
   serve(data: string, point: HistoryPoint): Promise<OwnServer>;
 }
@@ -66,17 +66,12 @@ export async function recover(
     throw new ServerFailed(`${pointInWords(point)} lies after the end of the log of branch ${source.branchId}`);
   }
   await history.archive(source.directory);
-  const base = await history.baseFor(point);
-  if (!base) {
-    const [oldest] = await history.bases();
-    const begins = oldest ? `begins at ${new Date(oldest.at).toISOString()}` : "has not begun";
-    throw new ServerFailed(
-      `${pointInWords(point)} lies before the history of branch ${source.branchId}, which ${begins}`,
-    );
-  }
+  const base = await newestBase(point, history, source.branchId);
   await ports.refuseFullDisk(base.directory);
   await copyTree(base.directory, to, { owner: ports.owner });
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
+  // Of a base that was removed meanwhile, the copy and the log lack files.
+  await newestBase(point, history, source.branchId);
   // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
   await writePrivate(join(to, "standby.signal"), "", ports.owner);
   const server = await ports.serve(to, await exactly(point, base, join(to, "pg_wal")));
@@ -87,6 +82,14 @@ export async function recover(
     await server.stop();
   }
   return { baseAt: base.at, place: placeAt(await checkpointOf(to)), present };
+}
+
+async function newestBase(point: HistoryPoint, history: BranchHistory, branchId: string): Promise<Base> {
+  const base = await history.baseFor(point);
+  if (base) return base;
+  const [oldest] = await history.bases();
+  const begins = oldest ? `begins at ${new Date(oldest.at).toISOString()}` : "has not begun";
+  throw new ServerFailed(`${pointInWords(point)} lies before the history of branch ${branchId}, which ${begins}`);
 }
 
 /** A time as the position of the log at which the last transaction had ended by then. */
@@ -101,7 +104,7 @@ async function exactly(point: HistoryPoint, { place, position: from }: Base, dir
  * Ends the segment of the log with a commit in it: a recovery to a time ends at the first commit after that, and fails
  * where there is none.
  */
-async function marked(client: SqlClient, now: () => number): Promise<{ at: number; position: bigint }> {
+async function marked(client: Pick<SqlClient, "query">, now: () => number): Promise<{ at: number; position: bigint }> {
   const at = now();
   await client.query("SELECT pg_current_xact_id()");
   const [row] = await client.query("SELECT pg_switch_wal()");

@@ -29,6 +29,7 @@ export async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }
 
-function unlessGone(error: NodeJS.ErrnoException): undefined {
+/** Passes over the error of a file that is not there. */
+export function unlessGone(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
