@@ -152,12 +152,14 @@ async function throughputFigures(rig: PostgresRig, uri: string, progress: (line:
   ];
 }
 
-/** The socket of the primary's server, which is the only one that was started for its branch. */
+/** By the socket of the server. */
 async function directURI(rig: PostgresRig, uri: string): Promise<string> {
   const { username, password, pathname } = new URL(uri);
-  const sockets = `${rig.data}.postgres/s`;
-  const rows = await rig.query(uri, "SHOW port");
-  return `postgresql://${username}:${password}@${pathname}?host=${encodeURIComponent(sockets)}&port=${String(rows[0]?.["port"])}`;
+  const [where] = await rig.query(
+    uri,
+    "SELECT current_setting('unix_socket_directories') AS host, current_setting('port') AS port",
+  );
+  return `postgresql://${username}:${password}@${pathname}?host=${encodeURIComponent(String(where?.["host"]))}&port=${String(where?.["port"])}`;
 }
 
 async function run(program: string, args: readonly string[]): Promise<string> {

@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
@@ -55,6 +55,20 @@ export interface Reply {
 
 /** Servers must not run as root, and tests may. */
 export const asRoot: readonly string[] = process.getuid?.() === 0 ? ["--postgres-user", "nobody"] : [];
+
+/** The socket of the server that runs on the data of a service, of several the first that was started. */
+export function serverSocket(data: string): { host: string; port: number; socket: string } {
+  const all = `${data}.postgres/s`;
+  const found = readdirSync(all).flatMap((name) =>
+    readdirSync(join(all, name)).flatMap((file) => {
+      const port = /^\.s\.PGSQL\.(\d+)$/.exec(file)?.[1];
+      return port === undefined ? [] : [{ host: join(all, name), port: Number(port), socket: join(all, name, file) }];
+    }),
+  );
+  const [first] = found.toSorted((one, other) => one.port - other.port);
+  if (!first) throw new Error(`no server runs on ${data}`);
+  return first;
+}
 
 /** The service with real servers as a process of its own, on one data file over its restarts. */
 export class PostgresRig implements AsyncDisposable {

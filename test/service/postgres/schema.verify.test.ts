@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { z } from "zod";
 import { programPath } from "../../support/debian.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { runProgram } from "../../support/run-program.ts";
-import { CreatedBranch, main, PostgresRig, primary, project, seed } from "./rig.ts";
+import { CreatedBranch, main, PostgresRig, primary, project, seed, serverSocket } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rich = readFileSync(join(import.meta.dirname, "rich-schema.sql"), "utf8");
@@ -198,9 +198,8 @@ const superusers = `CREATE PUBLICATION everything FOR ALL TABLES;
 
 /** Runs statements in the database `stock` of the only server that runs, as the service's own role on its socket. */
 async function asSuperuser(one: PostgresRig, statements: string): Promise<void> {
-  const sockets = `${one.data}.postgres/s`;
-  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
-  const login = { host: sockets, port: Number(port), user: "cloud_admin", database: "stock" };
+  const { host, port } = serverSocket(one.data);
+  const login = { host, port, user: "cloud_admin", database: "stock" };
   const client = await one.client("", login);
   await client.query(statements);
   await client.end();

@@ -13,8 +13,8 @@ import type { Processes, ProcessUser } from "../host/processes.ts";
 const temporaryPrefix = "compute-operator-postgres-";
 const socketsPrefix = "cpg-";
 
-/** The longest path of a socket that every system takes, in bytes, less its name. */
-const longestSocketDirectory = 80;
+/** The longest path of a socket that every system takes, in bytes, less its name and that of its own directory. */
+const longestSocketDirectory = 74;
 
 export interface HomeSettings extends ProgramPorts {
   /** The store's file, or `:memory:`. */

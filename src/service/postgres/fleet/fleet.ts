@@ -220,8 +220,10 @@ export class Fleet {
     if (!primaryRuns) await this.#settleAlone(branch, edition);
     if (!(await canFollow(data, branch, primaryRuns))) await this.#replicas.make(endpoint, branch, edition);
     const limits = largerOf(this.#limitsOf(endpoint), branch);
-    const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
-    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: { port } });
+    const { sockets } = this.#ports;
+    const port = sockets.number(`branch ${endpoint.branchId}`);
+    const primary = { port, sockets: sockets.directory(port) };
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
     await this.#run(endpoint, branch.generation, data, edition, config);
   }
 

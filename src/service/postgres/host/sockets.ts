@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { madeOnce } from "../../made-once.ts";
 import type { Store } from "../../store/store.ts";
@@ -10,18 +11,24 @@ const largest = 65_535;
 /** So many numbers are kept before those are forgotten whose things are gone. */
 const fewNumbers = 1000;
 
-/** The sockets of all servers and poolers: files in one directory, named by numbers as Postgres names its own. */
+/**
+ * The sockets of all servers and poolers, named by numbers as Postgres names its own, each in a directory whose name
+ * nobody can guess: all servers run as one user, who is a superuser at each socket, and a client of one may have it
+ * connect to any path, as with a subscription.
+ */
 export class Sockets {
-  readonly directory: string;
+  readonly #root: string;
   readonly #isThere: (key: string) => boolean;
   readonly #numbers = new Map<string, number>();
   readonly #taken = new Set<number>();
+  /** By number. */
+  readonly #directories = new Map<number, string>();
   #last = 0;
   #most = fewNumbers;
 
   /** `isThere`: false for the key of a thing that is gone. */
-  constructor(directory: string, isThere: (key: string) => boolean = () => true) {
-    this.directory = directory;
+  constructor(root: string, isThere: (key: string) => boolean = () => true) {
+    this.#root = root;
     this.#isThere = isThere;
   }
 
@@ -33,8 +40,13 @@ export class Sockets {
     return madeOnce(this.#numbers, key, () => this.#next());
   }
 
+  /** The directory of a socket, which is made by what listens there. */
+  directory(number: number): string {
+    return madeOnce(this.#directories, number, () => join(this.#root, randomBytes(9).toString("base64url")));
+  }
+
   path(number: number): string {
-    return join(this.directory, `.s.PGSQL.${number}`);
+    return join(this.directory(number), `.s.PGSQL.${number}`);
   }
 
   #next(): number {
@@ -52,6 +64,8 @@ export class Sockets {
       if (this.#isThere(key)) continue;
       this.#numbers.delete(key);
       this.#taken.delete(number);
+      rmSync(this.directory(number), { recursive: true, force: true });
+      this.#directories.delete(number);
     }
     this.#most = Math.min(largest, Math.max(fewNumbers, 2 * this.#numbers.size));
   }

@@ -52,6 +52,7 @@ export interface ServerConfig {
   limits: Limits;
   /** Names the socket: nothing listens on a port. */
   port: number;
+  /** The socket's directory. */
   sockets: string;
   /** Space for each session's temporary files; `undefined` for any amount. */
   temporaryDiskKiB: number | undefined;
@@ -61,8 +62,8 @@ export interface ServerConfig {
   logical: boolean;
   /** The point to which the server recovers first. */
   recovery?: HistoryPoint | undefined;
-  /** Of a standby: the port that names its primary's socket. */
-  primary: { port: number } | undefined;
+  /** Of a standby: what names its primary's socket. */
+  primary: { port: number; sockets: string } | undefined;
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
@@ -101,13 +102,13 @@ export function configText(config: ServerConfig): string {
     log_destination: "stderr",
     log_line_prefix: "%m [%p] ",
     ...(recovery && recoverySettings(recovery)),
-    ...(primary && { primary_conninfo: conninfo(sockets, primary) }),
+    ...(primary && { primary_conninfo: conninfo(primary) }),
   };
   const lines = Object.entries({ ...settings, ...fixed }).map(([name, value]) => `${name} = ${quoted(value)}`);
   return `${lines.join("\n")}\n`;
 }
 
-function conninfo(sockets: string, { port }: { port: number }): string {
+function conninfo({ port, sockets }: { port: number; sockets: string }): string {
   return `host=${sockets} port=${port} user=${superuser} application_name=standby connect_timeout=5`;
 }
 

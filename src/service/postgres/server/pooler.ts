@@ -4,9 +4,10 @@ import { createConnection } from "node:net";
 import { delimiter, resolve } from "node:path";
 import { ServerFailed } from "../host/failure.ts";
 import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
-import { writePrivate } from "../host/private-file.ts";
+import { makeDirectory, writePrivate } from "../host/private-file.ts";
 import { type GuardedServer, type Processes, serverEnvironment } from "../host/processes.ts";
 import { superuser } from "../session/privileged-role.ts";
+import type { ServerConfig } from "./config.ts";
 
 /** PgBouncer as it is found. */
 export interface PoolerProgram {
@@ -20,11 +21,10 @@ export interface PoolerSettings {
   /** Prefix of the paths of its files. */
   files: string;
   logFile: string;
-  /** The directory of all sockets. */
-  sockets: string;
   /** Names the server's socket. */
-  serverPort: number;
-  /** The path of the pooler's own socket, and the number that names it. */
+  server: Pick<ServerConfig, "port" | "sockets">;
+  /** The directory and path of the pooler's own socket, and the number that names it. */
+  sockets: string;
   socket: string;
   port: number;
   /** Number of connections that the server takes. */
@@ -48,10 +48,11 @@ export class Pooler extends GuardedProgram {
   /** Resolves when it takes connections. Rejects with `ServerFailed`. */
   static async start(ports: ProgramPorts, settings: PoolerSettings): Promise<Pooler> {
     const { processes, clock, user } = ports;
-    const { socket, logFile } = settings;
+    const { socket, sockets, logFile } = settings;
     const ini = `${settings.files}.ini`;
     await writePrivate(ini, poolerText(settings), user);
     await writePrivate(`${settings.files}.users`, `"${superuser}" ""\n`, user);
+    await makeDirectory(sockets, user);
     await rm(socket, { force: true });
     const guarded = processes.guard(settings.program.path, [ini], { logFile, user });
     const pooler = new Pooler(guarded, socket);
@@ -66,7 +67,7 @@ export class Pooler extends GuardedProgram {
  * in for them. The query that looks these up runs as superuser in databases of clients: it names every object in full.
  */
 export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile">): string {
-  const { program, files, sockets, serverPort, port, maxConnections, maxClients } = pooler;
+  const { program, files, sockets, server, port, maxConnections, maxClients } = pooler;
   const settings: Readonly<Record<string, string | number>> = {
     listen_port: port,
     unix_socket_dir: sockets,
@@ -91,7 +92,7 @@ export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile">): 
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   // Our own session goes from database to database: one in each would take the places that are kept for the service.
   const users = `[users]\n${superuser} = max_user_connections=1\n`;
-  return `[databases]\n* = host=${sockets} port=${serverPort}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
+  return `[databases]\n* = host=${server.sockets} port=${server.port}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
 }
 
 /** PgBouncer in the directories of `PATH`; `undefined` where none has it. */

@@ -4,7 +4,7 @@ import { beginRecoveryAgain } from "../data/backup.ts";
 import { mayHavePrepared, mostPrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
-import { writePrivate } from "../host/private-file.ts";
+import { makeDirectory, writePrivate } from "../host/private-file.ts";
 import { accessTexts, configText, type ServerConfig } from "./config.ts";
 import { lengthOfLog } from "./server-logs.ts";
 
@@ -24,6 +24,7 @@ export class PostgresServer extends GuardedProgram {
   /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
   static async start(ports: ProgramPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
     const { processes, clock, user } = ports;
+    await makeDirectory(config.sockets, user);
     await writeConfig(place.data, await withPlaces(place.data, config), ports);
     await beginRecoveryAgain(place.data);
     const logFrom = await lengthOfLog(place.logFile);

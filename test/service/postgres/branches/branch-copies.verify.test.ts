@@ -5,7 +5,7 @@ import { z } from "zod";
 import { copyRunning } from "../../../../src/service/postgres/data/backup.ts";
 import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
 import { commandLines } from "../../../support/process-list.ts";
-import { CreatedBranch, main, primary, project } from "../rig.ts";
+import { CreatedBranch, main, primary, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
@@ -60,10 +60,9 @@ it("copies a parent whose server runs and is being written to, and neither sees 
 });
 
 it("a server that completes more log meanwhile than it keeps is copied, and no slot stays behind", async () => {
-  const [sockets, places] = [`${rig.data}.postgres/s`, `${rig.data}.postgres/branches`];
-  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
+  const places = `${rig.data}.postgres/branches`;
   const from = join(places, readdirSync(places).find((name) => name.startsWith(`${main}.`)) ?? "");
-  const login = { socket: join(sockets, `.s.PGSQL.${port}`), user: "cloud_admin", password: "", database: "stock" };
+  const login = { socket: serverSocket(rig.data).socket, user: "cloud_admin", password: "", database: "stock" };
   const client = await SqlClient.connect(login);
   const query = async (sql: string) => {
     if (sql.includes("pg_backup_stop")) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
-import { main, primary, project } from "../rig.ts";
+import { main, primary, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
@@ -75,9 +75,7 @@ const elsewhere = `CREATE FOREIGN DATA WRAPPER none; CREATE SERVER elsewhere FOR
   ALTER TABLE apart.near OWNER TO app; ALTER TABLE apart.far OWNER TO app; ALTER SCHEMA apart OWNER TO app`;
 
 async function asSuperuser(): Promise<void> {
-  const sockets = `${rig.data}.postgres/s`;
-  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
-  const socket = join(sockets, `.s.PGSQL.${port}`);
+  const { socket } = serverSocket(rig.data);
   using client = await SqlClient.connect({ socket, user: "cloud_admin", password: "", database: "stock" });
   await client.query(elsewhere);
 }

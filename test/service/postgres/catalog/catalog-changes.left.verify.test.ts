@@ -1,6 +1,5 @@
-import { readdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CreatedBranch, main, project } from "../rig.ts";
+import { CreatedBranch, main, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
@@ -10,9 +9,8 @@ let then: string;
 
 /** As after a drop that a client has broken off while it waited for other sessions. */
 async function leaveHalfDropped(name: string): Promise<void> {
-  const sockets = `${rig.data}.postgres/s`;
-  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
-  const client = await rig.client("", { host: sockets, port: Number(port), user: "cloud_admin", database: "postgres" });
+  const { host, port } = serverSocket(rig.data);
+  const client = await rig.client("", { host, port, user: "cloud_admin", database: "postgres" });
   await client.query(`UPDATE pg_database SET datconnlimit = -2 WHERE datname = '${name}'`);
   await client.end();
 }

@@ -1,11 +1,9 @@
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
-import { main, project } from "../rig.ts";
+import { main, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
@@ -58,9 +56,7 @@ it("a copy connects to no publisher that a client has named, although a table of
     "CREATE TABLE copied (id int)",
     `CREATE SUBSCRIPTION other CONNECTION 'host=127.0.0.1 port=${port} user=x password=x' PUBLICATION pub WITH (connect = false)`,
   );
-  const sockets = `${rig.data}.postgres/s`;
-  const [, number = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
-  const socket = join(sockets, `.s.PGSQL.${number}`);
+  const { socket } = serverSocket(rig.data);
   using superuser = await SqlClient.connect({ socket, user: "cloud_admin", password: "", database: "stock" });
   await superuser.query(`INSERT INTO pg_subscription_rel
     SELECT oid, 'copied'::regclass, 'd' FROM pg_subscription WHERE subname = 'other'`);

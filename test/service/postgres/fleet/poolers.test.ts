@@ -79,7 +79,7 @@ beforeEach(async () => {
     major: 17,
     limits,
     port,
-    sockets: home.sockets,
+    sockets: sockets.directory(port),
     temporaryDiskKiB: undefined,
     settings: {},
     logical: false,

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Running } from "../../../../src/service/postgres/fleet/fleet-ports.ts";
@@ -37,6 +38,7 @@ async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; as
     for (const socket of opened) socket.destroy();
     directory.remove();
   });
+  mkdirSync(sockets.directory(1));
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
   const verifiers = new Verifiers({
     sessions: new ServiceSessions({ sockets, clock: realClock }),

@@ -113,8 +113,8 @@ log_line_prefix = '%m [%p] '
 
   it("a server replicates logically, follows a primary or recovers to a point where it is told to", () => {
     expect(linesOf({ logical: true })).toContain("wal_level = 'logical'");
-    const primary = "host=/s port=7 user=cloud_admin application_name=standby connect_timeout=5";
-    expect(linesOf({ primary: { port: 7 } })).toContain(`primary_conninfo = '${primary}'`);
+    const primary = "host=/p port=7 user=cloud_admin application_name=standby connect_timeout=5";
+    expect(linesOf({ primary: { port: 7, sockets: "/p" } })).toContain(`primary_conninfo = '${primary}'`);
     const time = linesOf({ recovery: { kind: "time", at: Date.UTC(2026, 0, 2, 3, 4, 5, 6) } });
     expect(time).toContain("recovery_target_time = '2026-01-02 03:04:05.006+00'");
     const lsn = linesOf({ recovery: { kind: "lsn", lsn: "0/5" } });

@@ -116,7 +116,7 @@ describe("a server that starts, and what is prepared in its data", () => {
 
   it("prepared transactions stay with a standby, whose primary has them too", async () => {
     prepare("00000001", all);
-    expect(await started({ config: { primary: { port: 2 } } })).toEqual(["00000001", "00000001"]);
+    expect(await started({ config: { primary: { port: 2, sockets: "/p" } } })).toEqual(["00000001", "00000001"]);
   });
 
   it("prepared transactions are measured by the locks of the compute that starts", async () => {

@@ -40,7 +40,7 @@ test.each([
   "a pooler takes, of %i connections of its server, %i: the rest is for clients that reach it directly",
   (most, taken) => {
     const program = { path: "pgbouncer", preparesStatements: true };
-    const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxClients: 10_000 };
+    const place = { files: "/f", sockets: "/s", server: { port: 1, sockets: "/one" }, port: 2, maxClients: 10_000 };
     expect(poolerText({ ...place, program, maxConnections: most })).toContain(`\ndefault_pool_size = ${taken}\n`);
   },
 );
@@ -57,16 +57,30 @@ test.each([
   const program = await findPooler(join(root, "first"), processes);
   expect(program?.preparesStatements).toBe(keeps);
   if (!program) return;
-  const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxConnections: 112, maxClients: 10_000 };
+  const place = {
+    files: "/f",
+    sockets: "/s",
+    server: { port: 1, sockets: "/one" },
+    port: 2,
+    maxConnections: 112,
+    maxClients: 10_000,
+  };
   // An older one does not start with a setting that it does not know.
   expect(poolerText({ ...place, program }).includes("max_prepared_statements")).toBe(keeps);
 });
 
 test("a pooler has these settings, whatever its defaults are", () => {
   const program = { path: "pgbouncer", preparesStatements: true };
-  const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxConnections: 100, maxClients: 10_000 };
+  const place = {
+    files: "/f",
+    sockets: "/s",
+    server: { port: 1, sockets: "/one" },
+    port: 2,
+    maxConnections: 100,
+    maxClients: 10_000,
+  };
   expect(poolerText({ ...place, program })).toBe(`[databases]
-* = host=/s port=1
+* = host=/one port=1
 [users]
 cloud_admin = max_user_connections=1
 [pgbouncer]

@@ -189,7 +189,7 @@ describe("a server that starts", () => {
     writeFileSync(join(data, "global", "pg_control"), control);
     expect(await prepared()).toBe("1000");
     expect(await prepared()).toBeUndefined();
-    config = { ...config, settings: { max_prepared_transactions: "5" }, primary: { port: 2 } };
+    config = { ...config, settings: { max_prepared_transactions: "5" }, primary: { port: 2, sockets: "/p" } };
     expect(await prepared()).toBe("1000");
   });
 

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { Sockets } from "../../../../src/service/postgres/host/sockets.ts";
@@ -29,6 +30,7 @@ async function opening(answers: readonly Buffer[], major = 17, login?: { user: s
     server.close();
     directory.remove();
   });
+  mkdirSync(sockets.directory(1));
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
   const sessions = new ServiceSessions({ sockets, clock });
   const opened = sessions.open({ port: 1, major }, "stock", login);
