@@ -114,6 +114,18 @@ function preparing(world: HealthWorld): void {
   };
 }
 
+/** A reset is asked for, whose work at the service fails. */
+function failing(world: HealthWorld): void {
+  world.host.instead = ({ method, path, body, authorization }) => {
+    if (method !== "POST" || !path.endsWith("/restore")) return undefined;
+    const call = { method, path: `/api/v2${path}`, body: JSON.stringify(body), headers: { authorization } };
+    const reply = world.host.service.call(call);
+    const failed = { id: "op-failed", action: "create_branch", status: "failed", failures_count: 1 };
+    return { ...reply, body: JSON.stringify({ ...JSON.parse(reply.body ?? "{}"), operations: [failed] }) };
+  };
+  world.annotate("pr", "resetAt", "today", "Branch");
+}
+
 const elsewhere = { connectionRef: { kind: "ServiceConnection", name: "missing" } };
 
 export const branchPlays: readonly Play[] = [
@@ -122,6 +134,7 @@ export const branchPlays: readonly Play[] = [
   paused,
   expired,
   hindered("Updating", preparing),
+  hindered("OperationFailed", failing),
   hindered("Drifted", (world) => {
     world.console("PATCH", `${branches}/${idOf(world)}`, { branch: { name: "renamed" } });
   }),
