@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { limited, type ServiceClock } from "../../clock.ts";
 import { checkpointOf } from "../data/backup.ts";
+import { preparedIn } from "../data/prepared-files.ts";
 import { isSegment, placeAt, placeOf } from "../data/segments.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { enabled, notOfExtension, ownSchemas, relations } from "../schema/kind.ts";
@@ -35,7 +36,7 @@ export async function makeSchemaOnly(
   clock: Pick<ServiceClock, "after">,
 ): Promise<void> {
   // Data with prepared transactions remembers the places that they needed until a server runs without them.
-  const prepared = (await readdir(join(data, "pg_twophase"))).length > 0;
+  const prepared = (await preparedIn(data)).length > 0;
   // A worker of autovacuum would keep what it may still see.
   const server = await serve({ autovacuum: "off" });
   let isLate = false;

@@ -102,7 +102,7 @@ export class BranchHistory {
 
   /**
    * Puts the log from a place on into a directory, for a recovery: what is taken, and over it what still is in use.
-   * What vanishes meanwhile is left out: the server removes what was taken, and `prune` what no base needs.
+   * Segments that vanish meanwhile are left out: the server removes what was taken, and `prune` what no base needs.
    */
   async restoreLog(from: string, data: string, to: string): Promise<void> {
     for (const directory of [this.#wal, join(data, "pg_wal")]) {

@@ -1,5 +1,3 @@
-import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { type Connected, insideDatabases } from "./inside-database.ts";
 import type { Session } from "./privileged-role.ts";
 
@@ -28,12 +26,4 @@ export async function unreachablePrepared(connect: Connected["connect"]): Promis
     JOIN pg_locks held USING (virtualtransaction)
     WHERE held.relation = 'pg_database'::regclass AND held.mode = 'RowExclusiveLock'`);
   return rows.map(([id]) => id ?? "");
-}
-
-/** Has data whose server was stopped in order forget prepared transactions: Postgres then holds them for broken off. */
-export async function forgetPrepared(data: string, ids: readonly string[]): Promise<void> {
-  const directory = join(data, "pg_twophase");
-  const endings = ids.map((id) => Number(id).toString(16).toUpperCase().padStart(8, "0"));
-  for (const name of await readdir(directory))
-    if (endings.some((ending) => name.endsWith(ending))) await rm(join(directory, name));
 }
