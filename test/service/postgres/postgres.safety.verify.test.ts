@@ -107,9 +107,9 @@ it("keeps the password of the servers' own role out of all that clients may see 
 });
 
 it("lets no subscription be the servers' own role, which needs no password, nor one that connects later", async () => {
-  const home = `${rig.data}.postgres`;
-  const [row] = await rig.query(uri, "SHOW port");
-  const own = `host=${home}/s port=${String(row?.["port"])} user=cloud_admin dbname=stock`;
+  const where = "SELECT format('host=%s port=%s', current_setting('unix_socket_directories'), current_setting('port'))";
+  const [row] = await rig.query(uri, where);
+  const own = `${String(row?.["format"])} user=cloud_admin dbname=stock`;
   for (const more of ["", " password=", " password=x", " password=x require_auth=none"]) {
     const created = rig.query(uri, `CREATE SUBSCRIPTION s CONNECTION '${own}${more}' PUBLICATION p`);
     await expect(created).rejects.toThrow(/password is required/);
