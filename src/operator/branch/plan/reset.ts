@@ -31,8 +31,8 @@ export function planReset(o: Observation, { reset }: ReadonlyMemory): BranchActi
   if (own && isToNote(own, object.status)) return done(listed.id);
   const waits = own?.phase === "open" ? planOpen(o, own, asks) : undefined;
   if (waits !== undefined) return waits;
-  // Until a status was written, a value that is there asks for nothing: that status records it.
   if (o.resetting === "inProgress") return { kind: "show", reason: "Resetting", message: resets.sent(listed.id) };
+  // Until a status was written, a value that is there asks for nothing: that status records it.
   if (asks === undefined || observedGeneration === -1) return undefined;
   if (asks === resetAt) return failed(o, listed.id);
   const refused = refusal(o);

@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isCleanlyStopped } from "./backup.ts";
 
@@ -6,10 +6,9 @@ import { isCleanlyStopped } from "./backup.ts";
 export const mostPrepared = 1000;
 
 /** The files of the prepared transactions in data whose server was stopped in order, or has just started. */
-export async function preparedIn(data: string): Promise<{ file: string; bytes: number }[]> {
+export async function preparedIn(data: string): Promise<string[]> {
   const directory = join(data, "pg_twophase");
-  const files = (await readdir(directory)).map((name) => join(directory, name));
-  return Promise.all(files.map(async (file) => ({ file, bytes: (await stat(file)).size })));
+  return (await readdir(directory)).map((name) => join(directory, name));
 }
 
 /** True if there may be prepared transactions: in files, or in the log of a server that did not end in order. */
@@ -20,5 +19,5 @@ export async function mayHavePrepared(data: string): Promise<boolean> {
 /** Has data whose server was stopped in order forget prepared transactions: Postgres then holds them for broken off. */
 export async function forgetPrepared(data: string, ids: readonly string[]): Promise<void> {
   const endings = ids.map((id) => Number(id).toString(16).toUpperCase().padStart(8, "0"));
-  for (const { file } of await preparedIn(data)) if (endings.some((ending) => file.endsWith(ending))) await rm(file);
+  for (const file of await preparedIn(data)) if (endings.some((ending) => file.endsWith(ending))) await rm(file);
 }

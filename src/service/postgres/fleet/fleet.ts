@@ -221,9 +221,7 @@ export class Fleet {
     if (!primaryRuns) await this.#settleAlone(branch, edition);
     if (!(await canFollow(data, branch, primaryRuns))) await this.#replicas.make(endpoint, branch, edition);
     const limits = largerOf(this.#limitsOf(endpoint), branch);
-    const { sockets } = this.#ports;
-    const port = sockets.number(`branch ${endpoint.branchId}`);
-    const primary = { port, sockets: sockets.directory(port) };
+    const primary = this.#ports.sockets.of(`branch ${endpoint.branchId}`);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
     await this.#run(endpoint, branch.generation, data, edition, config);
   }

@@ -53,16 +53,15 @@ export class Poolers {
 
   #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
     const { home, sockets, program, processes, clock } = this.#ports;
-    const number = sockets.number(`pooler ${endpointId}`);
+    const own = sockets.of(`pooler ${endpointId}`);
     return Pooler.start(
       { processes, clock, user: home.user },
       {
         program,
         files: join(home.root, "poolers", endpointId),
         logFile: home.log(endpointId, "-pooler"),
-        sockets: sockets.directory(number),
-        socket: sockets.path(number),
-        port: number,
+        ...own,
+        socket: sockets.path(own.port),
         server: config,
         maxConnections: config.limits.maxConnections,
         maxClients: maxPooledConnections,

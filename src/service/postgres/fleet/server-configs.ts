@@ -14,13 +14,11 @@ export function computeConfig(
   { limits, primary }: Pick<ServerConfig, "limits" | "primary">,
 ): ServerConfig {
   const project = store.projects.get(endpoint.projectId);
-  const port = sockets.number(primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`);
   return {
     major,
     limits,
     temporaryDiskKiB: temporaryDiskKiB({ min: endpoint.minCu, max: endpoint.maxCu }, temporaryDiskScale),
-    port,
-    sockets: sockets.directory(port),
+    ...sockets.of(primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`),
     settings: endpoint.settings.pg_settings ?? {},
     logical: project !== undefined && replicatesLogically(project),
     primary,
@@ -29,13 +27,11 @@ export function computeConfig(
 
 /** The settings of a server that only the service uses. */
 export function ownConfig({ sockets }: ConfigPorts, data: string, major: number): ServerConfig {
-  const port = sockets.number(`data ${data}`);
   return {
     major,
     limits: smallest,
     temporaryDiskKiB: undefined,
-    port,
-    sockets: sockets.directory(port),
+    ...sockets.of(`data ${data}`),
     // A subscription would take here what its publisher has for the branch.
     settings: { max_logical_replication_workers: "0" },
     // Data with logical slots starts only so.

@@ -40,6 +40,12 @@ export class Sockets {
     return madeOnce(this.#numbers, key, () => this.#next());
   }
 
+  /** The number and directory of the socket of a thing, as Postgres wants them. */
+  of(key: string): { port: number; sockets: string } {
+    const port = this.number(key);
+    return { port, sockets: this.directory(port) };
+  }
+
   /** The directory of a socket, which is made by what listens there. */
   directory(number: number): string {
     return madeOnce(this.#directories, number, () => join(this.#root, randomBytes(9).toString("base64url")));

@@ -1,4 +1,4 @@
-import { open, rm } from "node:fs/promises";
+import { open, rm, stat } from "node:fs/promises";
 import { isCleanlyStopped } from "../data/backup.ts";
 import { mostPrepared, preparedIn } from "../data/prepared-files.ts";
 import type { ServerConfig } from "./config.ts";
@@ -36,12 +36,14 @@ export async function startWithLocksLeft(
 }
 
 /** The largest of prepared transactions, without which the others have no more locks than these. */
-async function excessOf(files: readonly { file: string; bytes: number }[], most: number): Promise<string[]> {
-  if (files.reduce((sum, { bytes }) => sum + bytes, 0) <= most * bytesOfLock) return [];
+async function excessOf(files: readonly string[], most: number): Promise<string[]> {
+  let bytes = 0;
+  for (const file of files) bytes += (await stat(file)).size;
+  if (bytes <= most * bytesOfLock) return [];
   const counted: { file: string; locks: number }[] = [];
   const buffer = Buffer.alloc(65_536);
   // One after another: they may be a thousand, and the files that the process may open are everybody's.
-  for (const { file } of files) counted.push({ file, locks: await locksIn(file, buffer) });
+  for (const file of files) counted.push({ file, locks: await locksIn(file, buffer) });
   let left = counted.reduce((sum, { locks }) => sum + locks, 0);
   return counted
     .toSorted((one, other) => other.locks - one.locks)

@@ -33,6 +33,15 @@ test("its path is absolute, as it is started elsewhere", async () => {
   expect(await find(relative(process.cwd(), join(root, "first")))).toBe(join(root, "first/pgbouncer"));
 });
 
+const place = {
+  files: "/f",
+  sockets: "/s",
+  server: { port: 1, sockets: "/one" },
+  port: 2,
+  maxConnections: 100,
+  maxClients: 10_000,
+};
+
 test.each([
   [112, 100],
   [1, 1],
@@ -40,7 +49,6 @@ test.each([
   "a pooler takes, of %i connections of its server, %i: the rest is for clients that reach it directly",
   (most, taken) => {
     const program = { path: "pgbouncer", preparesStatements: true };
-    const place = { files: "/f", sockets: "/s", server: { port: 1, sockets: "/one" }, port: 2, maxClients: 10_000 };
     expect(poolerText({ ...place, program, maxConnections: most })).toContain(`\ndefault_pool_size = ${taken}\n`);
   },
 );
@@ -57,28 +65,12 @@ test.each([
   const program = await findPooler(join(root, "first"), processes);
   expect(program?.preparesStatements).toBe(keeps);
   if (!program) return;
-  const place = {
-    files: "/f",
-    sockets: "/s",
-    server: { port: 1, sockets: "/one" },
-    port: 2,
-    maxConnections: 112,
-    maxClients: 10_000,
-  };
   // An older one does not start with a setting that it does not know.
   expect(poolerText({ ...place, program }).includes("max_prepared_statements")).toBe(keeps);
 });
 
 test("a pooler has these settings, whatever its defaults are", () => {
   const program = { path: "pgbouncer", preparesStatements: true };
-  const place = {
-    files: "/f",
-    sockets: "/s",
-    server: { port: 1, sockets: "/one" },
-    port: 2,
-    maxConnections: 100,
-    maxClients: 10_000,
-  };
   expect(poolerText({ ...place, program })).toBe(`[databases]
 * = host=/one port=1
 [users]
