@@ -17,11 +17,12 @@ interface Started {
 /**
  * The guardian's own program. It runs what it is told to in lines of JSON, and reports each end in another one. A
  * program that it is to stop, and all of them when the pipe from the service closes, it asks for a fast shutdown, and
- * after ten seconds for an immediate one.
+ * after ten seconds for an immediate one. A client can have its server take all memory: where that is short, the system
+ * is to end a process of a server, which starts again, rather than the service, which is larger than one session.
  */
 const source = `
 const { spawn } = require("node:child_process");
-const { closeSync, openSync } = require("node:fs");
+const { closeSync, openSync, readFileSync, writeFileSync } = require("node:fs");
 const programs = new Map();
 const stop = (program) => {
   program?.kill("SIGINT");
@@ -32,11 +33,17 @@ const signal = ({ pid, name }) => {
   try { process.kill(pid, "SIG" + name); } catch {}
 };
 const report = (id, status) => process.stdout.write(JSON.stringify({ id, status }) + "\\n");
+const expend = (pid) => {
+  const score = (of) => "/proc/" + of + "/oom_score_adj";
+  // Not every system has these files.
+  try { writeFileSync(score(pid), String(Math.min(1000, Number(readFileSync(score("self"))) + 500))); } catch {}
+};
 const start = (id, { command, args, logFile, options }) => {
   const log = openSync(logFile, "a", 0o600);
   let program;
   try { program = spawn(command, args, { ...options, stdio: ["ignore", log, log] }); } finally { closeSync(log); }
   programs.set(id, program);
+  expend(program.pid);
   const ended = (status) => {
     if (programs.delete(id)) report(id, status);
   };

@@ -52,6 +52,22 @@ function held(): string[] {
   return process.getActiveResourcesInfo().filter((kind) => ["ProcessWrap", "PipeWrap"].includes(kind));
 }
 
+/** The score by which the system chooses what to end where memory is short; `undefined` where it has none. */
+function score(pid: number | string): number | undefined {
+  const file = `/proc/${pid}/oom_score_adj`;
+  return existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined;
+}
+
+it("where memory is short, the system ends a guarded program rather than the service or the guardian", async () => {
+  const server = run("console.log(process.ppid, process.pid); setInterval(() => {}, 1e6)");
+  await expect.poll(log).toMatch(/^\d+ \d+\n$/);
+  const [guards = 0, pid = 0] = log().split(" ").map(Number);
+  const own = score("self");
+  expect([score(guards), score(pid)]).toEqual([own, own === undefined ? own : Math.min(1000, own + 500)]);
+  server.stop();
+  await server.ended;
+});
+
 it("the guardian keeps the service from its end while a program runs, and no longer", async () => {
   await run("").ended;
   const before = held();
