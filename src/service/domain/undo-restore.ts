@@ -17,14 +17,14 @@ const Replaced = z.object({
 });
 
 /**
- * The text of this that `undoRestore` takes; `undefined` of a branch without data, which can only get some. Where an
- * earlier restore was not made, its rows are not those of the data: what that one replaced is.
+ * The text of this that `undoRestore` takes; `undefined` of a branch that lacks the copy it began as, and can only get
+ * one. Where an earlier restore was not made, its rows are not those of the data: what that one replaced is.
  */
 export function replacedOf(store: Store, branchId: string, keptId?: string): string | undefined {
   const { branches, branchData, catalogs } = store;
   const unmade = branchData.sourceOf(branchId);
   if (unmade) return unmade.replaced;
-  const branch = branchData.get(branchId) && branches.byId(branchId);
+  const branch = branches.byId(branchId);
   if (!branch) return undefined;
   const [roles, databases] = [catalogs.roles(branchId), catalogs.databases(branchId)];
   const replaced = { parentId: branch.parentId, keptId, beginning: branch.details, roles, databases };

@@ -71,11 +71,13 @@ export class BranchDataRows {
   /**
    * Notes that the data of a branch is to become a copy of another one's. An earlier copy of it that was never made is
    * not made any more: what was to be a copy of the branch is then a copy of its source, at the point that the branch
-   * was to show, or an earlier one of its own, and without rows where the branch was to have none.
+   * was to show, or an earlier one of its own, and without rows where the branch was to have none. Where the branch was
+   * to begin empty, its copies do: they would wait for data that it never gets.
    */
   setSource(wanted: Pick<CopyWanted, "branchId" | "sourceId"> & Partial<CopyWanted>): void {
     const { branchId } = wanted;
     const before = this.sourceOf(branchId);
+    if (!before && !this.get(branchId)) this.#wanted.delete("WHERE source_id = ?", branchId);
     if (before && !this.get(branchId)) {
       const at = "json_extract(point, '$.at') < json_extract(?2, '$.at')";
       const shown = `CASE WHEN ${at} THEN point ELSE coalesce(?2, point) END`;

@@ -66,6 +66,32 @@ describe("data that a branch lacks", () => {
   });
 });
 
+describe("a branch that is restored before its first data is made", () => {
+  const [shop] = seed.projects;
+  const two = { ...seed, projects: [{ ...shop, branches: [...(shop?.branches ?? []), { id: "br-other" }] }] };
+
+  it.each([
+    ["another branch", { source_branch_id: "br-other" }, "finished"],
+    ["its own past", { source_branch_id: main, source_lsn: "0/FFFFFF0" }, "failed"],
+  ])(
+    "a branch has data in the end where it is restored from %s, as has the one that keeps what it was",
+    async (_, of, end) => {
+      await fakes[Symbol.asyncDispose]();
+      fakes = new ServiceOnFakes();
+      await fakes.open(two);
+      await fakes.send(`POST /projects/${project}/branches/${main}/restore`, { ...of, preserve_under_name: "kept" });
+      await fakes.begin();
+      expect(fakes.operations().map(({ status }) => status)).toEqual(["finished", end]);
+      expect([await start(), fakes.store.branchData.sources(), fakes.errors]).toEqual([
+        ["start_compute finished"],
+        [],
+        [],
+      ]);
+      expect(fakes.store.branchData.all()).toHaveLength(3);
+    },
+  );
+});
+
 describe("a return to the seed, whose ids come again", () => {
   const reset = (document: object) =>
     fakes.core.change((context, at) => {
