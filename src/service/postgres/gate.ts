@@ -5,7 +5,7 @@ import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { StoreFull, unlessFull } from "../refusal.ts";
 import { mostConnections } from "../sharing/most-connections.ts";
-import { type Holding, Shares } from "../sharing/shares.ts";
+import { jointly, Shares } from "../sharing/shares.ts";
 import { Turns } from "../sharing/turns.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
@@ -37,6 +37,8 @@ export interface GatePorts {
   sockets: Pick<Sockets, "path">;
   sessions: Sessions;
   verifiers: Pick<Verifiers, "of" | "ask">;
+  /** The budget of processes, of which a client that has logged in has one, by owner of their compute. */
+  processShares: Pick<Shares, "of">;
   /** The budget of clients that have logged in, by owner of their compute; one alone gets half of it. */
   clients?: Shares;
 }
@@ -52,7 +54,7 @@ export class Gate {
   readonly #leaving = new Set<string>();
   readonly #checks = new Turns();
   readonly #clients: Shares;
-  readonly #places = new WeakMap<Session, Holding>();
+  readonly #places = new WeakMap<Session, ReturnType<typeof jointly>>();
   #closed = false;
 
   constructor(service: DrivenService, ports: GatePorts) {
@@ -118,7 +120,8 @@ export class Gate {
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
-    const place = this.#clients.of(ownerOf(this.#service.context.store, endpointId));
+    const owner = ownerOf(this.#service.context.store, endpointId);
+    const place = jointly(this.#clients.of(owner), this.#ports.processShares.of(owner));
     if (!place.take(1)) {
       throw new Rejection("53300", "sorry, too many clients already: the computes of this owner have their share");
     }

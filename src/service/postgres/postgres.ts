@@ -7,6 +7,7 @@ import { messageOf } from "../error-message.ts";
 import type { Ids } from "../ids.ts";
 import { refusals } from "../refusal.ts";
 import type { Repeated } from "../repeated.ts";
+import { Shares } from "../sharing/shares.ts";
 import type { Store } from "../store/store.ts";
 import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
@@ -181,10 +182,12 @@ export class Postgres {
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets, (key) => isStillThere(store, key));
     const sessions = new ServiceSessions({ sockets, clock });
+    const processShares = new Shares(processes.most);
     const fleet = new Fleet({
       store,
       clock,
       processes,
+      processShares,
       home: this.#home,
       sockets,
       templates: this.#templates,
@@ -206,7 +209,7 @@ export class Postgres {
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
     const verifiers = new Verifiers({ sessions, secret: this.#secret });
-    const gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
+    const gate = new Gate(service, { fleet, poolers, sockets, processShares, sessions: this.#sessions, verifiers });
     this.#activity = new ActivityWatch(service, {
       sessions: this.#sessions,
       ask: async (endpointId, sql) => {

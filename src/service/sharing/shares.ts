@@ -118,6 +118,19 @@ export interface Holding {
 
 type Timers = Pick<ServiceClock, "after">;
 
+/** Parts of several budgets that are taken together, or not at all. */
+export function jointly(...holdings: readonly Pick<Holding, "take" | "release">[]): Pick<Holding, "take" | "release"> {
+  const release = () => {
+    for (const holding of holdings) holding.release();
+  };
+  const take = (amount: number) => {
+    const taken = holdings.every((holding) => holding.take(amount));
+    if (!taken) release();
+    return taken;
+  };
+  return { take, release };
+}
+
 interface Waiting {
   part: Part;
   amount: number;

@@ -8,6 +8,7 @@ import { type Session, Sessions } from "../../../src/service/postgres/fleet/sess
 import { Gate } from "../../../src/service/postgres/gate.ts";
 import { ServerFailed } from "../../../src/service/postgres/host/failure.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { DrivenTime } from "../support/service.ts";
 import { primary, Shop } from "../support/shop.ts";
@@ -292,6 +293,7 @@ function newGate(): Gate {
     fleet: { serverOf: () => running },
     poolers: undefined,
     sockets: { path: () => "" },
+    processShares: new Shares(),
     sessions,
     verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
   });

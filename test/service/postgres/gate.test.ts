@@ -54,6 +54,7 @@ function newGate(budget = new Shares(), ports: Partial<GatePorts> = {}): Gate {
       fleet: { serverOf: () => server },
       poolers: undefined,
       sockets: { path: () => "" },
+      processShares: new Shares(),
       sessions,
       verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
       clients: budget,
@@ -174,8 +175,11 @@ it("the networks of clients take turns: a password is not checked behind the tho
   expect(checked).toHaveLength(1002);
 });
 
-it("the clients of all computes of an owner have one share of the connections, and those of others theirs", async () => {
-  gate = newGate(new Shares(11));
+it.each<[string, () => Gate]>([
+  ["connections", () => newGate(new Shares(11))],
+  ["processes", () => newGate(new Shares(), { processShares: new Shares(11) })],
+])("the clients of all computes of an owner have one share of the %s, and those of others theirs", async (_, make) => {
+  gate = make();
   shop.active();
   const second = shop.create({ branch_id: preview, type: "read_write" }).endpoint.id;
   const others = EndpointsAnswer.parse(shop.ana("GET /projects/ana-own/endpoints").body).endpoints[0]?.id ?? "";
@@ -194,6 +198,15 @@ it("the clients of all computes of an owner have one share of the connections, a
   one.leave();
   await enter(second);
   await expect(enter(primary)).rejects.toThrow("have their share");
+});
+
+it("a client for which one share has no room holds nothing of the other one", async () => {
+  const [budget, processShares] = [new Shares(), new Shares(1)];
+  gate = newGate(budget, { processShares });
+  shop.active();
+  const admission = await gate.admit({ endpointId: primary, pooled: false });
+  expect(() => admission.enter()).toThrow("have their share");
+  expect([budget.all, processShares.all]).toEqual([0, 0]);
 });
 
 it("a client whose compute is up follows no change at all", async () => {

@@ -1,5 +1,6 @@
 import type { ComputeUnitRange } from "../../../api/compute-units.ts";
 import type { ServiceClock } from "../../clock.ts";
+import type { Shares } from "../../sharing/shares.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Store } from "../../store/store.ts";
 import type { ServedData } from "../branches/branch-catalogs.ts";
@@ -16,6 +17,8 @@ export interface FleetPorts {
   store: Store;
   clock: ServiceClock;
   processes: Processes;
+  /** The budget of processes of servers and their clients, by owner of their compute; one alone gets half of it. */
+  processShares: Pick<Shares, "of">;
   home: Home;
   sockets: Sockets;
   templates: Templates;

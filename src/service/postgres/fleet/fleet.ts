@@ -21,6 +21,7 @@ import { Logouts } from "./logouts.ts";
 import { OwnServers } from "./own-servers.ts";
 import { type BranchPlace, ReplicaData } from "./replica-data.ts";
 import { computeConfig } from "./server-configs.ts";
+import { withProcesses } from "./with-processes.ts";
 
 /** Longest time for a server to name its roles and databases, in milliseconds. */
 const refreshLimitMs = 1000;
@@ -249,8 +250,9 @@ export class Fleet {
     edition: Edition,
     config: ServerConfig,
   ): Promise<void> {
-    const logFile = this.#ports.home.log(endpoint.id);
-    const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config);
+    const place = { postgres: edition.postgres, data, logFile: this.#ports.home.log(endpoint.id) };
+    const launch = () => this.#launch(place, config);
+    const server = await withProcesses(this.#ports, endpoint.id, config.limits, launch);
     if (this.#ports.ends.aborted) {
       await server.stop();
       throw new ServerFailed("the service ends");

@@ -49,6 +49,8 @@ export interface Processes {
   /** `undefined` where no process has this id. */
   facts(pid: number): Promise<ProcessFacts | undefined>;
   signal(pid: number, name: "INT" | "QUIT"): void;
+  /** The most that servers and their clients may have together. */
+  readonly most: number;
   /**
    * The service's own process; `user` is the name of its user, where that has one, and `node` the path of the program
    * that it runs.

@@ -1,6 +1,7 @@
 import { type SpawnOptions, spawn } from "node:child_process";
 import { readFile, readlink } from "node:fs/promises";
 import { Guardian } from "./guardian.ts";
+import { mostProcesses } from "./most-processes.ts";
 import type { Ended, Processes, ProcessFacts, RunSettings } from "./processes.ts";
 
 /** The processes of the machine that this one runs on. */
@@ -11,6 +12,7 @@ export function systemProcesses(self: Processes["self"]): Processes {
     guard: (...program) => guardian.guard(...program),
     signal: (pid, name) => guardian.signal(pid, name),
     facts,
+    most: mostProcesses(),
     self,
   };
 }

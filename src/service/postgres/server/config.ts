@@ -25,6 +25,11 @@ export function limitsOf(
   };
 }
 
+/** Processes of a server and its pooler, without those of its clients. */
+export function processesOf({ maxWorkerProcesses }: Limits): number {
+  return 10 + maxWorkerProcesses;
+}
+
 export const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
 
 export function largerOf(one: Limits, other: Limits): Limits {

@@ -27,6 +27,7 @@ export type Answer = Rows | Error | undefined;
 /** The programs and processes of Postgres without any: its servers are sockets in this process, and know little SQL. */
 export class FakeMachine implements Processes {
   readonly self = { pid: 4711, uid: 1000, user: "ana", node: process.execPath };
+  most = Number.POSITIVE_INFINITY;
   /** The servers that run, by their data. */
   readonly servers = new Map<string, FakeServer>();
   /** The poolers that run. */

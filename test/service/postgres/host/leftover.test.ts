@@ -26,6 +26,7 @@ describe("a server that is left over", () => {
       signals,
       run: unused,
       guard: unused,
+      most: 0,
       self: { pid: 1, uid: 1, node: "node" },
       facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),
       signal: (_, name) => {

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { ServiceOnFakes } from "../fake/fake-service.ts";
+import { main, primary, project, seed } from "../rig.ts";
+
+const path = (id: string) => `/projects/${project}/endpoints/${id}`;
+
+/** What became of the start of a compute: its operation's status, and the reason where it failed. */
+async function start(fakes: ServiceOnFakes, id: string): Promise<unknown[]> {
+  const [operation] = await fakes.change(`POST ${path(id)}/start`);
+  return [operation?.status, operation?.error];
+}
+
+it("the servers of an owner have one share of the processes, and give them back at every end", async () => {
+  const fakes = new ServiceOnFakes();
+  // A server of at most one unit may have 24 processes; an owner alone gets half of all.
+  fakes.machine.most = 2 * (24 + 23);
+  await fakes.start(seed);
+  try {
+    const replica = await fakes.endpoint({ branch_id: main, type: "read_only", autoscaling_limit_max_cu: 1 });
+    await fakes.change(`POST ${path(replica)}/suspend`);
+    expect(await start(fakes, primary)).toEqual(["finished", undefined]);
+    expect(await start(fakes, replica)).toEqual(["failed", expect.stringContaining("suspend another compute")]);
+    await fakes.change(`POST ${path(primary)}/suspend`);
+    fakes.machine.complaint = "FATAL:  no";
+    expect(await start(fakes, replica)).toEqual(["failed", expect.stringContaining("the server did not start: no")]);
+    expect(await start(fakes, replica)).toEqual(["finished", undefined]);
+  } finally {
+    await fakes[Symbol.asyncDispose]();
+  }
+});
