@@ -99,6 +99,13 @@ describe("the login to a server in place of a client", () => {
     expect(await told(version, refused)).toBe(String(sent(version, refused)));
   });
 
+  it("the client is told why, where the server has no process for it", async () => {
+    const said = Buffer.from("Ecould not fork new process for connection: Resource temporarily unavailable\n\0");
+    const why = "could not fork new process for connection: Resource temporarily unavailable";
+    expect(await refusal(told(said))).toBe(`53000 ${why}`);
+    expect(await refusal(told(message("E", "x".repeat(70_000))))).toBe("08P01 invalid length of a message");
+  });
+
   it("a server gets the first message of the login as soon as it asks for one", async () => {
     const [proxy, server] = duplexPair();
     server.write(message("R", "\0\0\0\x0aSCRAM-SHA-256\0\0"));

@@ -98,7 +98,9 @@ export async function logIn(server: Duplex, secret: ScramSecret): Promise<Buffer
   const reader = new MessageReader(server, Buffer.alloc(0));
   const before: Buffer[] = [];
   for (;;) {
-    const { type, body, whole } = await reader.next(longestMessage);
+    const { type, body, whole } = await reader.next(longestMessage).catch((error: unknown) => {
+      throw unstarted(reader.rest) ?? error;
+    });
     const step = type === "R" && body.length >= 4 ? body.readUInt32BE(0) : 0;
     // The version of the protocol that the server speaks: it says so before the login.
     if (type === "v") before.push(whole);
@@ -110,6 +112,12 @@ export async function logIn(server: Duplex, secret: ScramSecret): Promise<Buffer
       return Buffer.concat([...before, whole, reader.rest]);
     }
   }
+}
+
+/** Refusal by a server without a process for the session: it has a text where a message has its length. */
+function unstarted(said: Buffer): Rejection | undefined {
+  const [, text] = /^E(could not fork [^\0]*?)\n?\0/.exec(said.toString("latin1")) ?? [];
+  return text === undefined ? undefined : new Rejection("53000", text);
 }
 
 const steps = { start: 10, challenge: 11, end: 12 } as const;
