@@ -128,7 +128,10 @@ describe("creating a branch", () => {
     const { created_at, updated_at } = branchIn(renamed);
     expect(updated_at).not.toBe(created_at);
     const shown = { object: { type: "console/branch", id }, value: note, created_at, updated_at };
-    expect(shop.ana(`GET ${base}/${id}`).body["annotation"]).toMatchObject(shown);
+    const whole = shop.ana(`GET ${base}/${id}`);
+    expect(whole.body["annotation"]).toMatchObject(shown);
+    // Beside the branch, and not in it.
+    expect(branchIn(whole)).not.toHaveProperty("annotations");
     const listed = z.record(z.string(), z.unknown()).parse(shop.ana(`GET ${base}`).body["annotations"]);
     expect(Object.keys(listed)).toEqual([id]);
     expect(listed[id]).toMatchObject(shown);
@@ -258,6 +261,10 @@ describe("changing a branch", () => {
       422,
       expect.stringContaining("protected branch"),
     ]);
+    // No waiting for the compute helps.
+    shop.create({ branch_id: staging, type: "read_write" });
+    expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(422);
+    shop.finishOperations();
     shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: false } });
     expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(200);
   });
@@ -313,6 +320,9 @@ it("an expiring branch shows in seconds how long it was given, also by a change"
   const { id } = made();
   const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(90_000) } });
   expect(branchIn(changed)).toMatchObject({ expires_at: inSeconds(90_000), ttl_interval_seconds: 90 });
+  shop.time.pass(30_000);
+  const renamed = shop.ana(`PATCH ${base}/${id}`, { branch: { name: "later" } });
+  expect(branchIn(renamed)).toMatchObject({ expires_at: inSeconds(60_000), ttl_interval_seconds: 90 });
 });
 
 it.each([

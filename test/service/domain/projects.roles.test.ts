@@ -87,3 +87,16 @@ it.each([
     `@ep-shop-primary-pooler.db.example.com${shown}/neondb?sslmode=require`,
   );
 });
+
+it("the URI of a compute on an address names it, its pooler or not, in a parameter, also of an address of IPv6", () => {
+  const shop = new Shop();
+  Object.assign(shop.core.context.backend, { address: { host: "::1", port: 5433 } });
+  const uri = (pooled: boolean) => {
+    const query = `database_name=neondb&role_name=neondb_owner&pooled=${pooled}`;
+    return String(shop.ana(`GET /projects/${project}/connection_uri?${query}`).body["uri"]).replace(/.*@/, "");
+  };
+  expect([uri(false), uri(true)]).toEqual([
+    "[::1]:5433/neondb?options=endpoint%3Dep-shop-primary",
+    "[::1]:5433/neondb?options=endpoint%3Dep-shop-primary-pooler",
+  ]);
+});

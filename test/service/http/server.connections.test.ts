@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { ServerResponse } from "node:http";
 import { connect, Socket } from "node:net";
-import { expect, it, test, vi } from "vitest";
+import { expect, it, onTestFinished, test, vi } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
@@ -79,4 +81,19 @@ it("an answer may take longer to be made than a client may take to read it", asy
   await using shop = await ListeningShop.start({ faults: true }, { answerTimeoutMs: 50 });
   shop.core.setFaults([{ method: "*", route: "*", kind: "delay", ms: 400 }]);
   expect((await fetch(`${shop.baseURL}/auth`)).status).toBe(401);
+});
+
+it("a client has 30 seconds to send a request, a minute to take its answer, and 65 seconds until its next one", async () => {
+  const onRequest = vi.fn<(message: unknown) => void>();
+  subscribe("http.server.request.start", onRequest);
+  const answerTimes = vi.spyOn(ServerResponse.prototype, "setTimeout");
+  onTestFinished(() => {
+    unsubscribe("http.server.request.start", onRequest);
+    answerTimes.mockRestore();
+  });
+  await using shop = await ListeningShop.start();
+  await fetch(`${shop.baseURL}/auth`);
+  const server = { requestTimeout: 30_000, headersTimeout: 30_000, keepAliveTimeout: 65_000 };
+  expect(onRequest.mock.calls.map(([message]) => message)).toMatchObject([{ server }]);
+  expect(answerTimes.mock.calls).toEqual([[60_000]]);
 });
