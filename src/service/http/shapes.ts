@@ -129,12 +129,12 @@ export function cursorAfter(page: readonly { seq: number }[]) {
 export type Mark = readonly [key: string | number, own: string | number];
 
 const Part = z.union([z.string(), z.number()], badCursor);
-const MarkText = z.string().transform((text, context): unknown => {
+const MarkText = z.string().transform((text): unknown => {
   try {
     return JSON.parse(Buffer.from(text, "base64url").toString());
   } catch {
-    context.addIssue({ code: "custom", message: badCursor.error });
-    return z.NEVER;
+    // No mark.
+    return undefined;
   }
 });
 
