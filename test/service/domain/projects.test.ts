@@ -3,7 +3,7 @@ import { z } from "zod";
 import { BranchesAnswer } from "../../../src/api/branch.ts";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { ProjectAnswer, ProjectsAnswer } from "../../../src/api/project.ts";
-import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
+import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
 function listed(shop: Shop, key: string, query = ""): string[] {
   return ProjectsAnswer.parse(shop.send(key, `GET /projects${query}`).body).projects.map(({ id }) => id);
@@ -287,4 +287,26 @@ it("the answer to a project's deletion shows its usage until then", () => {
   const usage = { active_time_seconds: 92, compute_time_seconds: 92 };
   expect(used.ana(`GET /projects/${project}`).body["project"]).toMatchObject(usage);
   expect(used.ana(`DELETE /projects/${project}`).body["project"]).toMatchObject(usage);
+});
+
+const ofBranches = `/projects/${project}/branches`;
+
+it.each([
+  [`DELETE ${ofBranches}/${main}`, undefined, 422],
+  [`DELETE ${ofBranches}/${preview}`, undefined, 422],
+  [`POST ${ofBranches}/${preview}/restore`, { source_branch_id: main }, 422],
+  [`DELETE /projects/${project}/endpoints/${primary}`, undefined, 422],
+  [`DELETE /projects/${project}`, undefined, 422],
+  [`POST ${ofBranches}`, { branch: { name: "staging" } }, 409],
+  [`POST /projects/${project}/endpoints`, { endpoint: { branch_id: main, type: "read_write" } }, 409],
+  [`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { branch_id: "br-two" } }, 404],
+  [`POST ${ofBranches}/${staging}/roles`, { role: { name: "neondb_owner" } }, 409],
+  [`POST ${ofBranches}/${staging}/databases`, { database: { name: "neondb", owner_name: "neondb_owner" } }, 409],
+  [`POST ${ofBranches}/${staging}/databases`, { database: { name: "other", owner_name: "nobody" } }, 404],
+  [`PATCH ${ofBranches}/${staging}/databases/neondb`, { database: { owner_name: "nobody" } }, 404],
+])("%s with %j is refused for good while an operation runs, as no waiting for it helps", (line, body, status) => {
+  const shop = new Shop();
+  for (const id of [main, preview]) shop.ana(`PATCH ${ofBranches}/${id}`, { branch: { protected: true } });
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  expect(shop.ana(line, body).status).toBe(status);
 });
