@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
@@ -92,6 +92,27 @@ describe("a replica", () => {
     rmSync(join(fakes.replicaOf(id), "global"), { recursive: true });
     expect(await fakes.outcome(`POST /projects/${project}/endpoints/${id}/start`)).toEqual(["start_compute finished"]);
   });
+
+  it.each([
+    ["replaced", "POST", "/start"],
+    ["removed", "DELETE", ""],
+  ])(
+    "the data of a replica loses its mark before it is %s: nothing takes a part of it for all",
+    async (_, method, end) => {
+      await start();
+      const id = await replica();
+      await fakes.change(`POST /projects/${project}/endpoints/${id}/suspend`);
+      await suspend();
+      const [data, left] = [fakes.replicaOf(id), `${fakes.data}-left`];
+      // The removal of a link leaves what lies behind it, as one that is broken off would.
+      renameSync(data, left);
+      symlinkSync(left, data);
+      rmSync(join(left, "global"), { recursive: true });
+      await fakes.change(`${method} /projects/${project}/endpoints/${id}${end}`);
+      await expect.poll(() => existsSync(join(left, "compute-operator-origin"))).toBe(false);
+      expect(existsSync(join(left, "standby.signal"))).toBe(true);
+    },
+  );
 
   it("a copy for a replica that cannot be finished leaves nothing on the disk", async () => {
     await start();

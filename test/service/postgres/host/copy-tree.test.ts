@@ -44,6 +44,12 @@ describe("a copy of a directory", () => {
     expect(readFileSync(join(to, "link"), "utf8")).toBe("one");
   });
 
+  it("what is no directory, or cannot be read, is not copied as if it held nothing", async () => {
+    writeFileSync(join(home, "file"), "");
+    await expect(copyTree(join(home, "file"), join(home, "to"), { owner: undefined })).rejects.toThrow(/ENOTDIR/);
+    expect(existsSync(join(home, "to"))).toBe(false);
+  });
+
   it("files of a copy are its own, unless links are asked for: what is written to one changes no other", async () => {
     const [from, own, linked] = [join(home, "from"), join(home, "own"), join(home, "linked")];
     mkdirSync(from);
