@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type BranchHistory, linked, stoppedBase } from "../../../src/service/postgres/history/branch-history.ts";
@@ -142,6 +142,18 @@ describe("the log of a history", () => {
     await child.takeCopied(data);
     expect(readFileSync(join(wal, segment(2)), "utf8")).toBe(`of the server: ${segment(2)}`);
   });
+
+  it.each(["bases", "wal"])(
+    "a branch is not given an empty past where the %s of its parent's cannot be read",
+    async (what) => {
+      await addBase(history, 1000, 1, 7);
+      const place = join(root, "br-a.1", what);
+      rmSync(place, { recursive: true });
+      writeFileSync(place, "");
+      const inherited = histories.of("br-b.1").inherit(history, { at: 2000, place: undefined });
+      await expect(inherited).rejects.toThrow(/ENOTDIR/);
+    },
+  );
 
   it("nothing is made for a server that has completed nothing", async () => {
     log([segment(1)], []);

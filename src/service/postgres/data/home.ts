@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { ServiceClock } from "../../clock.ts";
 import { copyTree } from "../host/copy-tree.ts";
+import { unlessGone } from "../host/each-file.ts";
 import { PostgresUnusable } from "../host/failure.ts";
 import type { ProgramPorts } from "../host/guarded-program.ts";
 import { stopLeftover } from "../host/leftover.ts";
@@ -60,7 +61,7 @@ export class Home {
   /** Rejects with `PostgresUnusable` where another store made what lies here: its servers take no password of ours. */
   async claim(store: string): Promise<void> {
     const file = join(this.root, "store");
-    const owner = await readFile(file, "utf8").catch(() => undefined);
+    const owner = await readFile(file, "utf8").catch(unlessGone);
     if (owner === undefined) await writePrivate(file, store, undefined);
     else if (owner !== store) {
       throw new PostgresUnusable(

@@ -6,7 +6,7 @@ import type { Turns } from "../../sharing/turns.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { isSegment, isTimelineHistory, placeAt, placeOf } from "../data/segments.ts";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
-import { removeTree, unlessGone } from "../host/each-file.ts";
+import { namesIn, removeTree, unlessGone } from "../host/each-file.ts";
 import { makeDirectory } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 
@@ -53,7 +53,7 @@ export class BranchHistory {
 
   /** Oldest first. */
   async bases(): Promise<Base[]> {
-    const names = await readdir(this.#bases).catch(() => []);
+    const names = await namesIn(this.#bases);
     return names.flatMap((name) => baseOf(this.#bases, name)).toSorted((one, other) => one.at - other.at);
   }
 
@@ -87,7 +87,7 @@ export class BranchHistory {
   async #archive(data: string): Promise<number> {
     const log = join(data, "pg_wal");
     const statuses = join(log, "archive_status");
-    const ready = (await readdir(statuses).catch(() => [])).filter((name) => name.endsWith(".ready"));
+    const ready = (await namesIn(statuses)).filter((name) => name.endsWith(".ready"));
     if (ready.length === 0) return 0;
     await this.#make();
     for (const status of ready) {
@@ -106,7 +106,7 @@ export class BranchHistory {
    */
   async restoreLog(from: string, data: string, to: string): Promise<void> {
     for (const directory of [this.#wal, join(data, "pg_wal")]) {
-      const names = await readdir(directory).catch(() => []);
+      const names = await namesIn(directory);
       const needed = (name: string) => isTimelineHistory(name) || (isSegment(name) && placeOf(name) >= from);
       for (const name of names.filter(needed)) {
         await this.#copy(join(directory, name), join(to, name)).catch(unlessGone);
@@ -129,7 +129,7 @@ export class BranchHistory {
     const before = (name: string) => until.place === undefined || placeOf(name) < until.place;
     // Not one that is being taken: its file would be that of another segment later, and both histories would write it.
     const common = (name: string) => isTimelineHistory(name) || (isSegment(name) && before(name));
-    const names = await readdir(other.#wal).catch(() => []);
+    const names = await namesIn(other.#wal);
     for (const name of names.filter(common)) await link(join(other.#wal, name), join(this.#wal, name));
     await sync(this.#wal);
   }
@@ -147,7 +147,7 @@ export class BranchHistory {
   /** Number of segments that came after the newest base. */
   async segmentsSinceBase(): Promise<number> {
     const newest = (await this.bases()).at(-1);
-    const names = (await readdir(this.#wal).catch(() => [])).filter(isSegment);
+    const names = (await namesIn(this.#wal)).filter(isSegment);
     return names.filter((name) => !newest || placeOf(name) >= newest.place).length;
   }
 

@@ -1,4 +1,4 @@
-import { lstat, opendir, rm } from "node:fs/promises";
+import { lstat, opendir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Files that are dealt with together. */
@@ -27,6 +27,11 @@ export async function removeTree(path: string): Promise<void> {
   const found = await lstat(path).catch(unlessGone);
   if (found?.isDirectory() === true) await eachFile(path, (file) => rm(file, { force: true }));
   await rm(path, { recursive: true, force: true });
+}
+
+/** The names in a directory; none where there is no directory. */
+export async function namesIn(directory: string): Promise<string[]> {
+  return (await readdir(directory).catch(unlessGone)) ?? [];
 }
 
 /** Passes over the error of a file that is not there. */

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
+import { unlessGone } from "../host/each-file.ts";
 import { writePrivate } from "../host/private-file.ts";
 import { type Certificate, certificateFor, newAuthority } from "./certificate.ts";
 
@@ -21,7 +22,7 @@ export function authorityPath(data: string, root: string): string {
  */
 export async function certificateBy(path: string, names: readonly string[], now: number): Promise<ServedCertificate> {
   const files = { certificate: `${path}.crt`, key: `${path}.key` };
-  const read = (file: string) => readFile(file, "utf8").catch(() => undefined);
+  const read = (file: string) => readFile(file, "utf8").catch(unlessGone);
   const [certificate, key] = [await read(files.certificate), await read(files.key)];
   let authority = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
   if (authority === undefined) {

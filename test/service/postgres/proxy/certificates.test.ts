@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { authorityPath, certificateBy, servedNames } from "../../../../src/service/postgres/proxy/certificates.ts";
@@ -41,6 +41,16 @@ it("an authority of which a part is lost is made again as a whole", async () => 
     const { publicKey } = new X509Certificate(readFileSync(authorityFile));
     expect(new X509Certificate(certificate.certificate).verify(publicKey)).toBe(true);
   }
+});
+
+it("an authority that is there and cannot be read keeps its key: another one would end what clients trust", async () => {
+  const path = join(directory.path, "authority");
+  await certificateBy(path, ["localhost"], now);
+  const key = readFileSync(`${path}.key`, "utf8");
+  rmSync(`${path}.crt`);
+  mkdirSync(`${path}.crt`);
+  await expect(certificateBy(path, ["localhost"], now)).rejects.toThrow(/EISDIR/);
+  expect(readFileSync(`${path}.key`, "utf8")).toBe(key);
 });
 
 it("clients reach the proxy by its names and its address, which no certificate holds where it is of IPv6", () => {
