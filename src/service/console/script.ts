@@ -101,7 +101,9 @@ async function refresh() {
   if (!answer.ok) return location.reload();
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const next = page.querySelector("main[data-changes]");
-  if (next === null) return location.reload();
+  const header = document.querySelector("header");
+  // Another person has signed in, in whose name its forms would act.
+  if (next === null || !header.isEqualNode(page.querySelector("header"))) return location.reload();
   skipped = false;
   main.dataset.changes = next.dataset.changes;
   for (const [id, part] of partsIn(main)) {

@@ -160,6 +160,21 @@ it("computes come, go and change on their branch's page, but not the form that s
   expect(site.complaints).toEqual([]);
 });
 
+it("a page names the person in whose name its forms act, also after another one has signed in beside it", async () => {
+  const { shop, site, page } = await openAs(branchPath);
+  await using _ = site;
+  const who = page.locator("header .who");
+  expect(await who.textContent()).toBe("ana@example.com");
+  const tokenOf = (html: string) => /name="token" value="([^"]+)"/.exec(html)?.[1] ?? "";
+  // As in another tab: it has the same cookie.
+  const send = async (path: string, form: Record<string, string>) =>
+    (await page.request.post(`${site.address}${path}`, { form })).text();
+  const signIn = await send("/app/sign-out", { token: tokenOf(await page.content()) });
+  await send("/app/sign-in", { token: tokenOf(signIn), account: "acc-bob" });
+  shop.patch(primary, { name: "renamed" });
+  await who.getByText("bob@example.com").waitFor({ timeout: 20_000 });
+});
+
 it("a connection string and its code are copied with one button each, also while their password is masked", async () => {
   const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
   await using _ = site;
