@@ -67,6 +67,19 @@ describe("a branch", () => {
     expect((await branchAt({ parent_id: second.id, parent_timestamp })).items).toEqual(["early", "late", "middle"]);
   });
 
+  it("a replica follows a branch that was copied from a running one, which began in its parent's past", async () => {
+    const made = async (branch: object, types: readonly string[]) => {
+      const { body } = await rig.call("POST", branches, { branch, endpoints: types.map((type) => ({ type })) });
+      await rig.settled();
+      return CreatedBranch.parse(body);
+    };
+    const { branch: past } = await made({ parent_timestamp: then.time }, ["read_write"]);
+    const { endpoints } = await made({ parent_id: past.id }, ["read_write", "read_only"]);
+    const [own, replica] = endpoints.map(({ id }) => id);
+    await rig.query(await rig.uri({ endpoint: own ?? "" }), "INSERT INTO item VALUES ('new')");
+    await expect.poll(() => items(replica), { timeout: 20_000 }).toEqual(["early", "new"]);
+  });
+
   it("a branch of an idle parent begins in its past too, and a branch of that one in both", async () => {
     await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
     const past = await branchAt({ parent_timestamp: then.time });

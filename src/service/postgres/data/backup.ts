@@ -7,7 +7,7 @@ import { ServerFailed } from "../host/failure.ts";
 import { writePrivate } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 import type { SqlClient } from "../session/sql-client.ts";
-import { isSegment } from "./segments.ts";
+import { isSegment, isTimelineHistory } from "./segments.ts";
 
 /** Files of a running server that are no data, or are written again for the copy. */
 const volatile =
@@ -52,7 +52,8 @@ export async function copyRunning(
   if (!segments.includes(first)) {
     throw new ServerFailed("the branch was written to faster than it could be copied: try again");
   }
-  const needed = (name: string) => isSegment(name) && name >= first && name <= last;
+  // The copy's own replicas ask it for the histories of its timelines.
+  const needed = (name: string) => isTimelineHistory(name) || (isSegment(name) && name >= first && name <= last);
   await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { owner, skip: (path) => !needed(path) });
   await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));

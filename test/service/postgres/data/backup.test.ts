@@ -20,12 +20,12 @@ import { FakeData } from "../fake/fake-data.ts";
 const { path: home, remove } = temporaryDirectory("backup");
 afterAll(remove);
 
-it("a copy of a running server has the log that it needs, and no mark of a segment that it lacks", async () => {
+it("a copy of a running server has the log that it needs, the histories of its timelines, and no mark of a segment that it lacks", async () => {
   const [from, to] = [join(home, "from"), join(home, "to")];
-  const [before, needed] = ["000000010000000000000001", "000000010000000000000002"];
+  const [before, needed, timeline] = ["000000020000000000000001", "000000020000000000000002", "00000002.history"];
   mkdirSync(join(from, "pg_wal", "archive_status"), { recursive: true });
   writeFileSync(join(from, "PG_VERSION"), "17");
-  for (const name of [before, needed]) {
+  for (const name of [before, needed, timeline]) {
     writeFileSync(join(from, "pg_wal", name), name);
     writeFileSync(join(from, "pg_wal", "archive_status", `${name}.ready`), "");
   }
@@ -44,6 +44,7 @@ it("a copy of a running server has the log that it needs, and no mark of a segme
     "PG_VERSION",
     "backup_label",
     "pg_wal",
+    join("pg_wal", timeline),
     join("pg_wal", needed),
     join("pg_wal", "archive_status"),
   ]);
