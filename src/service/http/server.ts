@@ -203,8 +203,8 @@ function goneSignal(outgoing: ServerResponse): AbortSignal {
 
 function upgrade(sql: SqlAccess, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const url = urlOf(incoming);
-  // Node ends the socket; without a listener, the error would end the service.
-  socket.on("error", () => {});
+  // Without a listener, the error would end the service. Of a broken TLS channel Node keeps all bytes that still come.
+  socket.on("error", () => socket.destroy());
   if (url) sql.upgrade(incoming, socket, head, url);
 }
 

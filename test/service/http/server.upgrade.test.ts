@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { request } from "node:http";
+import { duplexPair } from "node:stream";
+import { connect } from "node:tls";
 import { expect, it, test } from "vitest";
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -54,14 +57,34 @@ it("a connection is taken over for a WebSocket at /v2 alone", async () => {
   expect(taken).toEqual(["/v2"]);
 });
 
-it("a connection that breaks while it is taken over for a WebSocket ends alone", async () => {
+it("a connection that breaks while it is taken over for a WebSocket ends, and ends alone", async () => {
   let isHeard = false;
+  let isFirst = true;
   const upgrade: SqlAccess["upgrade"] = (incoming, socket, head, url) => {
-    isHeard = socket.emit("error", new Error("read ECONNRESET"));
+    if (isFirst) isHeard = socket.emit("error", new Error("read ECONNRESET"));
+    isFirst = false;
     sql.upgrade(incoming, socket, head, url);
   };
   await using shop = await ListeningShop.start({}, {}, { ...sql, upgrade });
+  await expect(offered(shop, "/v2", "websocket")).rejects.toThrow("socket hang up");
   expect([await offered(shop, "/v2", "websocket"), isHeard]).toEqual([101, true]);
+});
+
+it("a connection whose TLS channel breaks ends, also where it was taken over for a WebSocket", async () => {
+  const tls = certificateFor(["localhost"], newAuthority(0), 0);
+  await using shop = await ListeningShop.start(
+    {},
+    { tls },
+    { ...sql, upgrade: (_, socket) => void socket.write("taken") },
+  );
+  const wire = new Wire(shop);
+  const [client, relayed] = duplexPair();
+  relayed.pipe(wire.socket).pipe(relayed);
+  const secured = connect({ socket: client, rejectUnauthorized: false }).on("error", () => {});
+  secured.write("GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  expect(String((await once(secured, "data"))[0])).toBe("taken");
+  wire.socket.write(Buffer.concat([Buffer.from([0x17, 3, 3, 0, 30]), Buffer.alloc(30)]));
+  await wire.ended;
 });
 
 it("the service ends although the client of a WebSocket stays", async () => {

@@ -2,6 +2,7 @@ import { expect, it, test } from "vitest";
 import { JsonSize } from "../../../src/service/http/json-size.ts";
 import { readSqlLogin, readSqlStatements, sqlLimits } from "../../../src/service/postgres/driver/sql-request.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
+import { cpuOf } from "../fuzz/work.ts";
 
 const uri = "postgresql://app:secret@ep-main.localhost/stock";
 
@@ -108,10 +109,18 @@ test.each([
   ["9007199254740993", "9007199254740993"],
   ["1.0", "1.0"],
   ["1e400", "1e400"],
+  ["\n\t-1.0 ", "-1.0"],
   ["-12345678901234567890.12345678901234567890", "-12345678901234567890.12345678901234567890"],
   ['{"a":[1,{"b":"x"}],"n":12345678901234567890}', '{"a":[1,{"b":"x"}],"n":12345678901234567890}'],
 ])("the parameter %s reaches Postgres as %j", (json, text) => {
   expect(texts(`[${json}]`)).toEqual([text]);
+});
+
+it("digits in a text are read in no more time than its characters take", () => {
+  const read = (part: string) => cpuOf(() => texts(`["${part.repeat(500_000)}"]`), 3);
+  const letters = read("abcdefghijklmnop");
+  // Twelve times as much, where a long number may begin with each digit.
+  expect(read("123456789012345p")).toBeLessThan(5 * letters);
 });
 
 test.each([

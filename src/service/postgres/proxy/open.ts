@@ -24,8 +24,11 @@ export async function open(
   secureContext: SecureContext,
   onTls: (client: Duplex) => void = () => {},
 ): Promise<Opened> {
-  const names: string[] = [];
   let client = raw;
+  const found = () => {
+    const secure = client instanceof TLSSocket ? client : undefined;
+    return { client, secure: secure !== undefined, serverName: secure?.servername || undefined };
+  };
   let isRefusedGss = false;
   let received = Buffer.alloc(0);
   for (;;) {
@@ -37,7 +40,7 @@ export async function open(
       case "tls":
         if (client !== raw) throw new Rejection("08P01", "TLS within TLS");
         raw.unshift(received);
-        client = secured(raw, secureContext, names);
+        client = secured(raw, secureContext);
         onTls(client);
         received = Buffer.alloc(0);
         break;
@@ -45,7 +48,7 @@ export async function open(
         // Bytes from before the handshake were not protected: they must not count as if they were.
         if (client !== raw || received.length > opening.length) throw new Rejection("08P01", "bytes before TLS");
         raw.write("S");
-        client = secured(raw, secureContext, names);
+        client = secured(raw, secureContext);
         onTls(client);
         received = Buffer.alloc(0);
         break;
@@ -59,30 +62,18 @@ export async function open(
       case "invalid":
         throw opening.rejection;
       case "cancel":
-        return { client, secure: client !== raw, opening, serverName: names[0], rest: Buffer.alloc(0) };
+        return { ...found(), opening, rest: Buffer.alloc(0) };
       case "startup":
-        return {
-          client,
-          secure: client !== raw,
-          opening,
-          serverName: names[0],
-          rest: received.subarray(opening.length),
-        };
+        return { ...found(), opening, rest: received.subarray(opening.length) };
     }
   }
 }
 
-function secured(raw: Duplex, secureContext: SecureContext, names: string[]): Duplex {
-  const secure = new TLSSocket(raw, {
-    isServer: true,
-    secureContext,
-    ALPNProtocols: ["postgresql"],
-    SNICallback: (name, done) => {
-      names.push(name);
-      done(null, secureContext);
-    },
-  });
+function secured(raw: Duplex, secureContext: SecureContext): Duplex {
+  const secure = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: ["postgresql"] });
   // The connection below it closes too.
   secure.on("error", () => {});
+  // After the handshake Node does no more than say that a channel is broken, and keeps all bytes that still come.
+  secure.on("_tlsError", () => secure.destroy());
   return secure;
 }

@@ -41,6 +41,12 @@ const tooManyLogins = errorResponse(
   new Rejection("53300", "too many connections of your address have not logged in yet: try again"),
 );
 
+/**
+ * As Postgres does: no new handshake within a connection, which costs the client nothing (of TLS 1.2; 1.3 has none),
+ * and no session that a later connection resumes, whose server name would not be known.
+ */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_TICKET;
+
 /** Time for which a client may take to say what it wants, and then to log in, in milliseconds. */
 const patienceMs = 30_000;
 
@@ -59,8 +65,7 @@ export class Proxy {
   constructor(ports: ProxyPorts) {
     this.#ports = ports;
     const { certificate, key } = ports.certificate;
-    // As Postgres does: a new handshake costs the client nothing. Of TLS 1.2; 1.3 has none.
-    this.#secure = createSecureContext({ cert: certificate, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
+    this.#secure = createSecureContext({ cert: certificate, key, secureOptions });
     this.#binding = sha256(new X509Certificate(certificate).raw);
     const { logins = new Shares(mostConnections(most.logins, most.partOfFiles)) } = ports;
     this.#server = createServer((socket) => {
