@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { PostgresUnusable } from "../../../src/service/postgres/host/failure.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
-import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary, project, seed } from "./rig.ts";

@@ -7,8 +7,8 @@ import { certificateFor, newAuthority } from "../../../src/service/postgres/prox
 import { endClient } from "../../../src/service/postgres/proxy/end-client.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
-import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
-import { message } from "../../../src/service/postgres/session/messages.ts";
+import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { message, startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";

@@ -6,8 +6,8 @@ import { certificateFor, newAuthority } from "../../../src/service/postgres/prox
 import { type CancelKeys, join } from "../../../src/service/postgres/proxy/join.ts";
 import { authenticate, logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
-import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
-import { message } from "../../../src/service/postgres/session/messages.ts";
+import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { message, startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 import { mostDropped } from "../../../src/service/postgres/session/sql-client.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";

@@ -4,7 +4,7 @@ import { connect, createSecureContext, type TLSSocket } from "node:tls";
 import { expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { open } from "../../../src/service/postgres/proxy/open.ts";
-import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 
 const made = Date.UTC(2026, 0, 1);
 const { certificate: cert, key } = certificateFor(["localhost"], newAuthority(made), made);

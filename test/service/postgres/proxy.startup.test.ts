@@ -3,7 +3,8 @@ import { describe, expect, it, test } from "vitest";
 import { replicationCommands } from "../../../src/service/postgres/proxy/replication-commands.ts";
 import { route, routeByPassword } from "../../../src/service/postgres/proxy/route.ts";
 import { serverMessages } from "../../../src/service/postgres/proxy/server-messages.ts";
-import { cancelPacket, readOpening, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { cancelPacket, readOpening } from "../../../src/service/postgres/proxy/startup.ts";
+import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { errorResponse, Rejection } from "../../../src/service/postgres/session/rejection.ts";
 
 const version = 0x30000;

@@ -9,7 +9,8 @@ import type { Admission } from "../../../src/service/postgres/proxy/admission.ts
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
-import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";

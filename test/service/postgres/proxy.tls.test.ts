@@ -5,7 +5,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
-import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

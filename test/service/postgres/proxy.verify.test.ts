@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, it, test } from "vitest";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
-import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { keyOf, sendCancel } from "./node-postgres.ts";
 import { primary, project, seed } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";

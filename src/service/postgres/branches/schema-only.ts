@@ -13,6 +13,7 @@ import { identifier } from "../session/quoting.ts";
 import { makeNamesReadable } from "../session/readable-names.ts";
 import { scramVerifier } from "../session/scram.ts";
 import { type SqlClient } from "../session/sql-client.ts";
+import { runWritten } from "../session/written.ts";
 
 /** A role for one copy: it has the rights of the clients' roles there, and is no superuser. */
 interface Copier {
@@ -104,8 +105,8 @@ const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_databa
 
 async function emptyDatabase(server: OwnServer, database: string, copier: Copier): Promise<void> {
   using admin = await server.connect(database);
-  await runAll(admin, await statements(admin, rightsOf(copier.user)));
-  await emptyRelations(admin, server.connect(database, copier));
+  await runWritten(admin, [rightsOf(copier.user)]);
+  await emptyRelations(server.connect(database, copier));
   await admin.query(`DROP OWNED BY ${copier.user}`);
   let unlinked: number;
   do unlinked = (await admin.query(unlinkSome)).length;
@@ -117,25 +118,10 @@ async function emptyDatabase(server: OwnServer, database: string, copier: Copier
   }
 }
 
-async function emptyRelations(admin: SqlClient, connecting: Promise<SqlClient>): Promise<void> {
+async function emptyRelations(connecting: Promise<SqlClient>): Promise<void> {
   using client = await connecting;
-  const tables = await statements(admin, emptied);
-  const off = await statements(admin, triggers("'DISABLE'"));
-  const on = await statements(admin, triggers(enabled("tgenabled")));
-  await client.query("BEGIN");
-  await runAll(client, off);
-  if (tables.length > 0) await client.query(`TRUNCATE ${tables.join(", ")}`);
-  await runAll(client, on);
-  await client.query("COMMIT");
-  await runAll(client, await statements(admin, derivedData));
-}
-
-async function statements(client: SqlClient, query: string): Promise<string[]> {
-  return (await client.query(query)).map(([statement]) => statement ?? "");
-}
-
-async function runAll(client: SqlClient, all: readonly string[]): Promise<void> {
-  for (const statement of all) await client.query(statement);
+  await runWritten(client, [triggers("'DISABLE'"), emptied, triggers(enabled("tgenabled"))], true);
+  await runWritten(client, [derivedData]);
 }
 
 /** Relations of clients. What an extension has brought along belongs to the superuser, and stays. */
@@ -156,9 +142,11 @@ function rightsOf(copier: string): string {
 }
 
 /** Each table alone, and partitioned ones unless a partition is on another server: that keeps its rows. */
-const emptied = `SELECT format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.%I' END, nspname, relname)
+const emptied = `SELECT 'TRUNCATE '
+    || string_agg(format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.%I' END, nspname, relname), ', ')
   FROM ${clientRelations} WHERE relkind = 'r' OR relkind = 'p' AND NOT EXISTS (
-    SELECT FROM pg_partition_tree(relation.oid) t JOIN pg_class f ON f.oid = t.relid WHERE f.relkind = 'f')`;
+    SELECT FROM pg_partition_tree(relation.oid) t JOIN pg_class f ON f.oid = t.relid WHERE f.relkind = 'f')
+  HAVING count(*) > 0`;
 
 /** A change of each trigger that fires when a table is truncated. */
 function triggers(change: string): string {

@@ -13,6 +13,7 @@ import {
 } from "../session/privileged-role.ts";
 import { identifier, literal } from "../session/quoting.ts";
 import { scramVerifier } from "../session/scram.ts";
+import { runWritten } from "../session/written.ts";
 import { Attempts } from "./attempts.ts";
 import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
 import { putDatabases } from "./database-sync.ts";
@@ -179,18 +180,22 @@ async function putPassword(
  * that, without a login.
  */
 async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
-  const role = identifier(name);
   const databases = await client.query(databasesOf(name));
   if (databases.some(([, owner]) => owner === name)) return;
-  for (const [database, owner, closed, limit] of databases) {
+  for (const [database, owner, closed, limit, role] of databases) {
     await insideDatabase({ client, connect }, { name: database ?? "", closed, limit }, async (inside) => {
       // The role alone could roll them back, and their locks would keep it from being dropped.
-      await rollBackPrepared(inside, `owner =${literal(name)}`);
-      if (owner !== superuser) await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(owner ?? "")}`);
-      await inside.query(`DROP OWNED BY ${role}`);
+      // By its number: in the database's encoding its name may be no name.
+      await rollBackPrepared(inside, `owner = (SELECT rolname FROM pg_roles WHERE oid = ${Number(role)})`);
+      const named = (
+        what: string,
+      ) => `SELECT format('${what}', pg_get_userbyid(${Number(role)}), pg_get_userbyid(datdba))
+        FROM pg_database WHERE datname = current_database()`;
+      const reassigned = owner === superuser ? [] : [named("REASSIGN OWNED BY %I TO %I")];
+      await runWritten(inside, [...reassigned, named("DROP OWNED BY %I")]);
     });
   }
-  await client.query(`DROP ROLE ${role}`);
+  await client.query(`DROP ROLE ${identifier(name)}`);
 }
 
 /**
@@ -198,7 +203,8 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
  * the rights that it has on databases.
  */
 function databasesOf(role: string): string {
-  return `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit FROM pg_database
+  return `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit,
+      (SELECT oid FROM pg_roles WHERE rolname =${literal(role)}) FROM pg_database
     WHERE datname <> 'template0' AND (datname = 'postgres' OR pg_get_userbyid(datdba) =${literal(role)}
       OR oid IN (SELECT dbid FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass
         AND refobjid = (SELECT oid FROM pg_roles WHERE rolname =${literal(role)}))

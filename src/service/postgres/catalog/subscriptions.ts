@@ -3,21 +3,17 @@ import { join } from "node:path";
 import type { OwnServer } from "../server/own-server.ts";
 import { insideDatabases } from "../session/inside-database.ts";
 import type { Session } from "../session/privileged-role.ts";
-import { identifier } from "../session/quoting.ts";
 import { makeNamesReadable } from "../session/readable-names.ts";
+import { runWritten } from "../session/written.ts";
 
 /** Drops the subscriptions of a session's database. What they have at their publishers stays. */
 export async function dropSubscriptions(inside: Session): Promise<void> {
-  const subscriptions = await inside.query(`SELECT oid, subname FROM pg_subscription
-    WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`);
-  for (const [oid, name] of subscriptions) {
-    const subscription = identifier(name ?? "");
-    await inside.query(`ALTER SUBSCRIPTION ${subscription} DISABLE`);
-    await inside.query(`ALTER SUBSCRIPTION ${subscription} SET (slot_name = NONE)`);
-    // For a table that is still copied, the drop would connect to the server that the client has named.
-    await inside.query(`DELETE FROM pg_subscription_rel WHERE srsubid = ${Number(oid)}`);
-    await inside.query(`DROP SUBSCRIPTION ${subscription}`);
-  }
+  // For a table that is still copied, the drop would connect to the server that the client has named.
+  const steps = `VALUES (1, 'ALTER SUBSCRIPTION %I DISABLE'), (2, 'ALTER SUBSCRIPTION %I SET (slot_name = NONE)'),
+    (3, 'DELETE FROM pg_subscription_rel WHERE srsubid = %2$s'), (4, 'DROP SUBSCRIPTION %I')`;
+  const drops = `SELECT format(step, subname, s.oid) FROM pg_subscription s, (${steps}) steps (place, step)
+    WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY s.oid, place`;
+  await runWritten(inside, [drops]);
 }
 
 /** Of all databases; the file is empty where no client has ever made a subscription. */

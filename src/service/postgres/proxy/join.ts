@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ServiceClock } from "../../clock.ts";
+import { type Parameters, startupPacket } from "../session/messages.ts";
 import { errorResponse, loggedOut, Rejection } from "../session/rejection.ts";
 import { mostDropped } from "../session/sql-client.ts";
 import type { Admission } from "./admission.ts";
@@ -9,7 +10,6 @@ import { endClient } from "./end-client.ts";
 import { type LoggedIn, logIn } from "./login.ts";
 import { replicationCommands } from "./replication-commands.ts";
 import { serverMessages } from "./server-messages.ts";
-import { type Parameters, startupPacket } from "./startup.ts";
 
 /** By the proxy's key as text: where a cancelled query runs, and the server's own key. */
 export type CancelKeys = Map<string, { socket: string; key: Buffer }>;

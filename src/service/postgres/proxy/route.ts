@@ -1,6 +1,6 @@
+import type { Parameters } from "../session/messages.ts";
 import { superuser } from "../session/privileged-role.ts";
 import { Rejection } from "../session/rejection.ts";
-import type { Parameters } from "./startup.ts";
 
 /** The compute that a client means. */
 export interface Target {

@@ -1,8 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import type { Parameters } from "../session/messages.ts";
 import { Rejection } from "../session/rejection.ts";
-
-/** The parameters of a connection, such as `user`, `database` and `options`. */
-export type Parameters = ReadonlyMap<string, string>;
 
 /** The first message of a client. */
 export type Opening =
@@ -74,15 +72,6 @@ function parametersIn(body: Buffer): Map<string, string> | undefined {
   const parameters = new Map<string, string>();
   for (let index = 0; index + 2 < parts.length; index += 2) parameters.set(parts[index] ?? "", parts[index + 1] ?? "");
   return parameters.has("") ? undefined : parameters;
-}
-
-/** The packet that begins a connection. */
-export function startupPacket(version: number, parameters: Parameters): Buffer {
-  const body = Buffer.from(`${[...parameters].map(([name, value]) => `${name}\0${value}\0`).join("")}\0`);
-  const head = Buffer.alloc(8);
-  head.writeUInt32BE(body.length + 8, 0);
-  head.writeUInt32BE(version, 4);
-  return Buffer.concat([head, body]);
 }
 
 /** The packet that asks a server to end a query. */

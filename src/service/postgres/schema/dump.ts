@@ -18,7 +18,7 @@ interface SchemaObject {
 }
 
 /** A lock of a client's must not hold the branch up for long. */
-const settings = `SET LOCAL search_path = pg_catalog; SET LOCAL quote_all_identifiers = off;
+const settings = `SET LOCAL search_path = pg_catalog; SET LOCAL client_encoding = UTF8; SET LOCAL quote_all_identifiers = off;
   SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '30s'`;
 
 const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rulesOfTables, ...publicationsAndEvents];

@@ -1,3 +1,15 @@
+/** The parameters of a connection, such as `user`, `database` and `options`. */
+export type Parameters = ReadonlyMap<string, string>;
+
+/** The packet that begins a connection. */
+export function startupPacket(version: number, parameters: Parameters): Buffer {
+  const body = Buffer.from(`${[...parameters].map(([name, value]) => `${name}\0${value}\0`).join("")}\0`);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(body.length + 8, 0);
+  head.writeUInt32BE(version, 4);
+  return Buffer.concat([head, body]);
+}
+
 /** A message of Postgres's protocol: its type, the length of what follows that, and its body. */
 export function message(type: string, body: string | Buffer): Buffer {
   const content = Buffer.from(body);

@@ -1,9 +1,13 @@
 import { type Connected, insideDatabases } from "./inside-database.ts";
 import type { Session } from "./privileged-role.ts";
 
+/** In ASCII: it may be no text here, and no statement of the server's own can run this one. */
+const escapedGid = `'E''' || regexp_replace(encode(convert_to(gid, getdatabaseencoding()), 'hex'), '(..)', '\\\\x\\1', 'g')
+  || ''''`;
+
 /** Rolls back the prepared transactions of a session's database, or those of which a condition holds. */
 export async function rollBackPrepared(inside: Session, condition = "true"): Promise<void> {
-  const statements = await inside.query(`SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts
+  const statements = await inside.query(`SELECT 'ROLLBACK PREPARED ' || ${escapedGid} FROM pg_prepared_xacts
     WHERE database = current_database() AND ${condition}`);
   for (const [statement] of statements) await inside.query(statement ?? "");
 }

@@ -29,7 +29,8 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
   event_triggers: { value: "off", since: 17, ofSuperuser: true },
   session_preload_libraries: { value: "", ofSuperuser: true },
   local_preload_libraries: { value: "" },
-  client_encoding: { value: "UTF8" },
+  // Bytes as they are: no database refuses that, whatever its encoding.
+  client_encoding: { value: "SQL_ASCII" },
   standard_conforming_strings: { value: "on" },
   default_transaction_read_only: { value: "off" },
   default_transaction_isolation: { value: "read committed" },

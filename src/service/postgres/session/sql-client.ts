@@ -12,6 +12,7 @@ import type {
 import { Parser } from "pg-protocol/dist/parser.js";
 import { messageOf } from "../../error-message.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
+import { startupPacket } from "./messages.ts";
 import { identifier } from "./quoting.ts";
 import { Rejection } from "./rejection.ts";
 import type { RowSink, TextRow } from "./row-sink.ts";
@@ -103,7 +104,8 @@ export class SqlClient {
     });
     const why = `database ${identifier(database)} takes no session: a client may hold a lock on it`;
     late?.addEventListener("abort", () => client.#end(new Held(why)));
-    await client.#answer([serialize.startup({ ...parameters, user, database })]);
+    const given = { client_encoding: "UTF8", ...parameters, user, database };
+    await client.#answer([startupPacket(0x30000, new Map(Object.entries(given)))]);
     return client;
   }
 

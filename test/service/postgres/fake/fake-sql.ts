@@ -46,7 +46,7 @@ const changes: readonly [RegExp, (content: Content, match: Match) => void][] = [
   ],
   [new RegExp(`^DROP DATABASE ${name}`), ({ databases }, [, database = ""]) => void delete databases[database]],
   [/^INSERT (\w+)$/, ({ rows }, [, word = ""]) => void rows.push(word)],
-  [/^TRUNCATE/, ({ rows }) => void rows.splice(0)],
+  [/^DO .*'TRUNCATE '/s, ({ rows }) => void rows.splice(0)],
 ];
 
 /** The change that a statement makes; `undefined` where it makes none. */

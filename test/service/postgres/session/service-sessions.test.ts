@@ -92,7 +92,7 @@ it("a session is given all of these settings, of which some are a superuser's al
     event_triggers: "off",
     session_preload_libraries: "",
     local_preload_libraries: "",
-    client_encoding: "UTF8",
+    client_encoding: "SQL_ASCII",
     standard_conforming_strings: "on",
     default_transaction_read_only: "off",
     default_transaction_isolation: "read committed",
