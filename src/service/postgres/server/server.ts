@@ -41,10 +41,11 @@ export class PostgresServer extends GuardedProgram {
 
 /**
  * Makes room for the prepared transactions in the data, which outlive their clients and the setting with which they
- * were made: no server with fewer places starts. A standby needs as many places as its primary.
+ * were made: no server with fewer places starts. A standby needs as many places as its primary, and a server that
+ * recovers as many as the one whose log it reads.
  */
 async function withPlaces(data: string, config: ServerConfig): Promise<ServerConfig> {
-  if (!config.primary && !(await mayHavePrepared(data))) return config;
+  if (!config.primary && !config.recovery && !(await mayHavePrepared(data))) return config;
   return { ...config, settings: { ...config.settings, max_prepared_transactions: String(mostPrepared) } };
 }
 

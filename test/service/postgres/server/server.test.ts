@@ -193,6 +193,12 @@ describe("a server that starts", () => {
     expect(await prepared()).toBe("1000");
   });
 
+  it("a server that recovers has places for the transactions that were prepared since its base", async () => {
+    config = { ...config, recovery: { kind: "lsn", lsn: "0/1" } };
+    writeFileSync(join(data, "standby.signal"), "");
+    expect(await prepared()).toBe("1000");
+  });
+
   it("the settings of a compute hold also where there are places for prepared transactions", async () => {
     writeFileSync(join(data, "pg_twophase", "00000001"), "");
     config = { ...config, settings: { work_mem: "7MB" } };
