@@ -40,6 +40,17 @@ describe("the bases of a history", () => {
     expect(histories.state(data)).toMatchObject({ since: 9, position: 1n << 20n, bytes: 35 });
   });
 
+  it("a base is the newest by the log, and stays, although the clock was set back before it", async () => {
+    log([5, 6, 7].map((number) => segment(number)));
+    await addBase(history, 2000, 1);
+    await addBase(history, 4000, 3);
+    await addBase(history, 3000, 6);
+    await history.archive(data);
+    expect(await history.segmentsSinceBase()).toBe(2);
+    await history.prune(1000);
+    expect((await history.bases()).map(({ at }) => at)).toEqual([4000, 3000]);
+  });
+
   it("a base whose making was broken off is made again, and nothing is left of the first try", async () => {
     const making = join(root, "br-a.1", "bases", "making");
     mkdirSync(join(making, "global"), { recursive: true });

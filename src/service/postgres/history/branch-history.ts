@@ -54,7 +54,7 @@ export class BranchHistory {
   /** Oldest first. */
   async bases(): Promise<Base[]> {
     const names = await namesIn(this.#bases);
-    return names.flatMap((name) => baseOf(this.#bases, name)).toSorted((one, other) => one.at - other.at);
+    return names.flatMap((name) => baseOf(this.#bases, name)).toSorted(oldestFirst);
   }
 
   /** The newest base from which a point can be recovered. */
@@ -191,6 +191,11 @@ export class BranchHistory {
   async #make(): Promise<void> {
     for (const directory of [this.#directory, this.#bases, this.#wal]) await makeDirectory(directory, this.#owner);
   }
+}
+
+/** The order of bases in the log: the clock may be set back between two of them. */
+export function oldestFirst(one: Base, other: Base): number {
+  return Number(one.position - other.position) || one.at - other.at;
 }
 
 /** The base that a directory of this name is. */

@@ -5,7 +5,7 @@ import type { HistoryState } from "../../computes/backend.ts";
 import { Turns } from "../../sharing/turns.ts";
 import { removeTree } from "../host/each-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
-import { BranchHistory, baseOf } from "./branch-history.ts";
+import { BranchHistory, baseOf, oldestFirst } from "./branch-history.ts";
 
 /** The histories of all data, by the name of its directory. */
 export class Histories {
@@ -29,7 +29,7 @@ export class Histories {
   state(data: string): HistoryState | undefined {
     const [bases, log] = ["bases", "wal"].map((part) => join(this.#root, basename(data), part));
     const found = namesIn(bases).flatMap((name) => baseOf(bases ?? "", name));
-    const [oldest] = found.toSorted((one, other) => one.at - other.at);
+    const [oldest] = found.toSorted(oldestFirst);
     if (!oldest) return undefined;
     const own = sum(found.map((base) => base.bytes)) + bytesOf(log ?? "");
     return { since: oldest.at, position: oldest.position, bytes: own };
