@@ -22,10 +22,9 @@ export class StoreFull extends Refusal {
   /** The error of a disk that has room, and fails. */
   readonly failure: Error | undefined;
 
-  constructor(cause: unknown, failure?: Error) {
+  constructor(failure?: Error) {
     const full = "the disk of the service is full, so nothing can be changed: free some space";
     super(507, failure ? "the disk of the service fails, so nothing can be changed: its log says how" : full);
-    this.cause = cause;
     this.failure = failure;
   }
 }

@@ -141,7 +141,7 @@ it("a key whose use cannot be noted is served where the disk is full, and not wh
     used.mockRestore();
     return status;
   };
-  expect([fails(new StoreFull(undefined)), fails(new Error("broken"))]).toEqual([200, 500]);
+  expect([fails(new StoreFull()), fails(new Error("broken"))]).toEqual([200, 500]);
 });
 
 it.each(["ana", "shop"] as const)("the rate limit of keys for one project is none of the key %s", (name) => {

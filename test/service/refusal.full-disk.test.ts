@@ -48,7 +48,7 @@ describe("a service whose disk is full", () => {
     shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
     const { store } = shop.core.context;
     const refuse = () => {
-      throw new StoreFull(undefined);
+      throw new StoreFull();
     };
     const used = vi.spyOn(store.keys, "used").mockImplementation(refuse);
     const stored = vi.spyOn(store, "transaction").mockImplementation(refuse);
@@ -66,12 +66,12 @@ it("names a full disk in one line of the log, however many writes fail, and agai
   const lines: string[] = [];
   const log = new ErrorLog({ clock, stderr: (line) => lines.push(line) });
   for (let second = 0; second < 300; second += 1) {
-    log.report(new StoreFull(undefined));
+    log.report(new StoreFull());
     await clock.advance(1000);
   }
   expect(lines).toEqual(["The disk of the service is full: its calls answer 507 until there is room again."]);
   await clock.advance(60_000);
-  log.report(new StoreFull(undefined));
+  log.report(new StoreFull());
   log.report(new Error("another"));
   expect(lines.slice(1)).toEqual([lines[0], expect.stringMatching(/^internal error: Error: another\n/)]);
 });

@@ -139,8 +139,8 @@ function named(error: unknown): unknown {
   if (!(error instanceof Error && "errcode" in error)) return error;
   // Above these bits stands the step that failed.
   const code = Number(error.errcode) & 0xff;
-  if (code === codes.full) return new StoreFull(error);
-  return code === codes.fails ? new StoreFull(error, error) : error;
+  if (code === codes.full) return new StoreFull();
+  return code === codes.fails ? new StoreFull(error) : error;
 }
 
 function bindable(value: Value): SQLInputValue {

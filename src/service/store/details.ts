@@ -64,8 +64,6 @@ export const BranchDetails = z.object({
   parent_timestamp: z.string().optional(),
   init_source: z.enum(initSources).default("parent-data"),
   last_reset_at: z.string().optional(),
-  restored_from: z.string().optional(),
-  restored_as: z.string().optional(),
   /** Of the last end that the branch was given: of no meaning where it has none. */
   ttl_interval_seconds: z.number().optional(),
   /** Only stored: values by name. */

@@ -259,7 +259,7 @@ describe("a compute with clients", () => {
 
   it("a compute is suspended as soon as the store takes that, where its disk was full", async () => {
     const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
-      throw new StoreFull(new Error("the disk is full"));
+      throw new StoreFull();
     });
     await clock.advance(5 * minute);
     expect(state()).toBe("active");

@@ -335,7 +335,7 @@ it("clients come and go while the store is full", async () => {
   shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
   const [stays] = await clients(1);
   const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
-    throw new StoreFull(new Error("the disk is full"));
+    throw new StoreFull();
   });
   const leaves = await clients(500);
   for (const leave of leaves) leave();
@@ -348,7 +348,7 @@ it("clients come and go while the store is full", async () => {
 it("clients of a compute that come and leave one after another while the store is full are one change to be noted", async () => {
   shop.active();
   const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
-    throw new StoreFull(new Error("the disk is full"));
+    throw new StoreFull();
   });
   const waits = vi.spyOn(shop.time, "after").mockReturnValue(() => {});
   for (let count = 0; count < 100; count += 1) (await gate.admit(target)).leave();
@@ -383,7 +383,7 @@ it("a client within a second of another changes nothing, and one that comes late
 it("on a full disk a client of a compute that runs is let in, and that of another is told why none starts", async () => {
   const full = () =>
     vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
-      throw new StoreFull(new Error("the disk is full"));
+      throw new StoreFull();
     });
   shop.active();
   const spy = full();

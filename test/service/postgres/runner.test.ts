@@ -63,7 +63,7 @@ describe("a server that ended on its own", () => {
     const notes = vi.spyOn(fakes.store.operations, "insert");
     for (let times = 1; times <= 3; times += 1) {
       notes.mockImplementationOnce(() => {
-        throw new StoreFull("no room");
+        throw new StoreFull();
       });
     }
     fakes.serverOf().crash();

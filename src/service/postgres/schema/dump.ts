@@ -43,9 +43,9 @@ export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<stri
   }
   const known = new Set<string>();
   await each(objects, ({ id }) => known.add(id));
-  const sorted = await inOrder(objects, await ofKnown(await client.query(dependencies), known));
+  const sorted = await inOrder(objects, await byObject(await client.query(dependencies)));
   const firstTable = sorted.find(({ type }) => type === "TABLE");
-  const comments = await ofKnown(await client.query(commentQuery), known);
+  const comments = await byObject(await client.query(commentQuery));
   const written: string[] = [];
   const steps = new Steps();
   for (const object of sorted) {
@@ -86,13 +86,10 @@ async function each<One>(all: Iterable<One>, act: (one: One) => void): Promise<v
   }
 }
 
-/** The rows that begin with the id of a known object, by that id. */
-async function ofKnown(rows: readonly TextRow[], known: ReadonlySet<string>): Promise<Map<string, TextRow[]>> {
+/** Rows by the id of an object, with which each begins. */
+async function byObject(rows: readonly TextRow[]): Promise<Map<string, TextRow[]>> {
   const found = new Map<string, TextRow[]>();
-  await each(rows, (row) => {
-    const id = row[0] ?? "";
-    if (known.has(id)) madeOnce(found, id, () => []).push(row);
-  });
+  await each(rows, (row) => madeOnce(found, row[0] ?? "", () => []).push(row));
   return found;
 }
 
