@@ -174,3 +174,16 @@ it("the list of operations has 50 of 10,000 on a page with the total, filtered b
   expect(firstOf(`${path}?sort=oldest`)[0]).toBe("start");
   expect(textOf(ana.get(`${path}?state=failed`))).toContain("None like this.");
 });
+
+it.each([
+  "/app/projects",
+  projectPath,
+  `${projectPath}/operations`,
+  "/app/keys",
+  `${projectPath}/branches/${main}/roles`,
+])("a page of %s beyond the last one shows the last one", (path) => {
+  shop.active();
+  const rows = rowsIn(ana.get(path));
+  expect(rows).not.toEqual([]);
+  expect(rowsIn(ana.get(`${path}?page=9&page-databases=9&page-org-shop=9`))).toEqual(rows);
+});

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { EndpointAnswer } from "../../../src/api/endpoint.ts";
 import { ErrorBody } from "../../../src/api/error.ts";
 import { keys, preview, primary, project, Shop } from "../support/shop.ts";
@@ -72,6 +72,20 @@ describe("a refusal", () => {
     const reply = new Shop().core.call(call);
     expect(reply.headers["x-request-id"]).toBe("mine-1");
     expect(reply.body).toContain('"request_id":"mine-1"');
+  });
+
+  it("carries that id as the answer to a mistake of ours does too, in its header and its body", () => {
+    const shop = new Shop();
+    vi.spyOn(shop.core.context.store.projects, "get").mockImplementation(() => {
+      throw new Error("a mistake");
+    });
+    const path = `/api/v2/projects/${project}`;
+    const reply = shop.core.call({ method: "GET", path, headers: { ...headers, "x-request-id": "mine-1" } });
+    expect([reply.status, reply.headers["x-request-id"], reply.body]).toEqual([
+      500,
+      "mine-1",
+      expect.stringContaining('"request_id":"mine-1"'),
+    ]);
   });
 
   it.each(["/projects", `/projects/${project}/endpoints`, `/projects/${project}/endpoints/none`])(
