@@ -237,6 +237,7 @@ export class Postgres {
       histories: fleet.storage.histories,
       addBase: (branchId) => fleet.storage.addBase(branchId),
       sizeOf,
+      ownerOf: (projectId) => context.store.projects.get(projectId)?.owner.id ?? projectId,
       keptSince: (projectId) => {
         const { history_retention_seconds = 0 } = context.store.projects.get(projectId)?.details ?? {};
         return clock.now() - scaled(context, history_retention_seconds * 1000);

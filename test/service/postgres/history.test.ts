@@ -182,6 +182,7 @@ describe("the keeper", () => {
         measured += 1;
         return Promise.resolve(size);
       },
+      ownerOf: (projectId) => `owner of ${projectId}`,
       keptSince: () => 0,
       onProblem: (message) => problems.push(message),
     });
@@ -238,6 +239,7 @@ describe("the keeper", () => {
       histories,
       addBase: () => held.promise,
       sizeOf: () => Promise.resolve(0),
+      ownerOf: (projectId) => `owner of ${projectId}`,
       keptSince: () => 0,
       onProblem: (message) => problems.push(message),
     });
@@ -254,6 +256,33 @@ describe("the keeper", () => {
     expect(problems).toEqual([]);
   });
 
+  it("adds the base of a branch while one of another owner's is held up, but not while one of its own owner's is", async () => {
+    const held = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const server = (branchId: string, projectId: string): KeptServer => ({
+      endpoint: { type: "read_write", branchId, projectId },
+      data,
+    });
+    const busy = new HistoryKeeper({
+      clock: realClock,
+      running: () => [server("br-a", "p"), server("br-b", "p"), server("br-c", "q")],
+      histories,
+      addBase: (branchId) => {
+        begun.push(branchId);
+        return branchId === "br-a" ? held.promise : Promise.resolve();
+      },
+      sizeOf: () => Promise.resolve(0),
+      ownerOf: (projectId) => `owner of ${projectId}`,
+      keptSince: () => 0,
+      onProblem: (message) => problems.push(message),
+    });
+    const looks = [busy.keep(), busy.keep()];
+    await expect.poll(() => begun).toEqual(["br-a", "br-c"]);
+    held.resolve();
+    await Promise.all(looks);
+    expect([begun, problems]).toEqual([["br-a", "br-c", "br-b"], []]);
+  });
+
   it("looks every five seconds, and no more once it is closed, also amid a look", async () => {
     const clock = new VirtualClock();
     const looked = Promise.withResolvers<number>();
@@ -267,6 +296,7 @@ describe("the keeper", () => {
       histories,
       addBase: () => addBase(history, 1000, 1),
       sizeOf: () => looked.promise,
+      ownerOf: (projectId) => `owner of ${projectId}`,
       keptSince: () => 0,
       onProblem: (message) => problems.push(message),
     });

@@ -1,6 +1,8 @@
 import type { ServiceClock } from "../../clock.ts";
 import { messageOf } from "../../error-message.ts";
+import { madeOnce } from "../../made-once.ts";
 import { Repeated } from "../../repeated.ts";
+import { Turns } from "../../sharing/turns.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { segmentBytes } from "../data/segments.ts";
 import type { Histories } from "./histories.ts";
@@ -19,6 +21,8 @@ export interface KeeperPorts {
   addBase(branchId: string): Promise<void>;
   /** Bytes that the data of a directory takes on the disk. */
   sizeOf(directory: string): Promise<number>;
+  /** The owner of a project. */
+  ownerOf(projectId: string): string;
   /** Start of the history that a project keeps of its branches, in milliseconds since the epoch. */
   keptSince(projectId: string): number;
   /** Called once for each reason that keeping a branch's history fails, until it succeeds, or its server has ended. */
@@ -34,18 +38,21 @@ const leastLog = 256 * 1024 ** 2;
 /**
  * Keeps the histories of branches whose primaries run: takes the segments that are complete, and adds a base as soon as
  * the log since the last one is larger than the data and than 256 MiB. With two bases at most, a history takes no more
- * than two copies of the data and twice that log. No log waits for a base, which a client may hold up.
+ * than two copies of the data and twice that log. No log waits for a base, which a client may hold up, and no base for
+ * one of another owner's.
  */
 export class HistoryKeeper {
   readonly #ports: KeeperPorts;
   readonly #repeated: Repeated;
-  #adding: Promise<void> | undefined;
+  /** By branch: the base that is added, or waits for another one of its owner. */
+  readonly #adding = new Map<string, Promise<void>>();
+  readonly #turns = new Turns();
   /** By branch whose server runs: why its history cannot be kept. */
   readonly #problems = new Map<string, string>();
 
   constructor(ports: KeeperPorts) {
     this.#ports = ports;
-    const work = async () => this.#beginBases(await this.#takeLogs());
+    const work = async () => void this.#addBases(await this.#takeLogs());
     this.#repeated = new Repeated(ports.clock, everyMs, work, (error) => ports.onProblem(messageOf(error)));
   }
 
@@ -56,13 +63,7 @@ export class HistoryKeeper {
   /** Resolves when nothing is under way. */
   async close(): Promise<void> {
     await this.#repeated.close();
-    await this.#adding;
-  }
-
-  #beginBases(due: readonly KeptServer[]): void {
-    this.#adding ??= this.#addBases(due).finally(() => {
-      this.#adding = undefined;
-    });
+    await this.#turns.idle();
   }
 
   async keep(): Promise<void> {
@@ -86,14 +87,18 @@ export class HistoryKeeper {
   }
 
   async #addBases(due: readonly KeptServer[]): Promise<void> {
-    for (const running of due) {
-      const { branchId } = running.endpoint;
-      await this.#attempt(running, async () => {
-        await this.#ports.addBase(branchId);
-        await this.#prune(running);
-        this.#problems.delete(branchId);
-      });
-    }
+    await Promise.all(due.map((one) => madeOnce(this.#adding, one.endpoint.branchId, () => this.#addBase(one))));
+  }
+
+  #addBase(running: KeptServer): Promise<void> {
+    const { branchId, projectId } = running.endpoint;
+    const add = async () => {
+      await this.#ports.addBase(branchId);
+      await this.#prune(running);
+      this.#problems.delete(branchId);
+    };
+    const added = this.#turns.take(this.#ports.ownerOf(projectId), () => this.#attempt(running, add));
+    return added.finally(() => this.#adding.delete(branchId));
   }
 
   /** A branch whose history cannot be kept does not keep others from theirs. */
