@@ -15,7 +15,7 @@ import type { Poolers } from "./fleet/poolers.ts";
 import type { Session, Sessions } from "./fleet/sessions.ts";
 import type { Verifiers } from "./fleet/verifiers.ts";
 import { ServerFailed } from "./host/failure.ts";
-import type { Sockets } from "./host/sockets.ts";
+import { socketIn } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
 import type { Target } from "./proxy/proxy.ts";
 import { cutName } from "./session/quoting.ts";
@@ -34,7 +34,6 @@ export interface GatePorts {
   fleet: Pick<Fleet, "serverOf">;
   /** `undefined` where there is no PgBouncer: clients of pooled hosts reach their servers directly. */
   poolers: Pick<Poolers, "socketBefore"> | undefined;
-  sockets: Pick<Sockets, "path">;
   sessions: Sessions;
   verifiers: Pick<Verifiers, "of" | "ask">;
   /** The budget of processes, of which a client that has logged in has one, by owner of their compute. */
@@ -197,13 +196,13 @@ export class Gate {
   }
 
   async #admission(session: Session, running: Running, from: string | undefined): Promise<Admission> {
-    const { poolers, sockets, verifiers } = this.#ports;
+    const { poolers, verifiers } = this.#ports;
     const { endpointId, pooled } = session;
     const usesPooler = pooled && poolers !== undefined;
     return {
       socket: usesPooler
         ? await poolers.socketBefore(endpointId, running).catch(asRejection)
-        : sockets.path(running.config.port),
+        : socketIn(running.config.sockets),
       logout: session.logout.signal,
       verifierOf: (role) => {
         session.role = cutName(role);

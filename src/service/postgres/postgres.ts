@@ -181,7 +181,7 @@ export class Postgres {
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets, (key) => isStillThere(store, key));
-    const sessions = new ServiceSessions({ sockets, clock });
+    const sessions = new ServiceSessions(clock);
     const processShares = new Shares(processes.most);
     const fleet = new Fleet({
       store,
@@ -209,7 +209,7 @@ export class Postgres {
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
     const verifiers = new Verifiers({ sessions, secret: this.#secret });
-    const gate = new Gate(service, { fleet, poolers, sockets, processShares, sessions: this.#sessions, verifiers });
+    const gate = new Gate(service, { fleet, poolers, processShares, sessions: this.#sessions, verifiers });
     this.#activity = new ActivityWatch(service, {
       sessions: this.#sessions,
       ask: async (endpointId, sql) => {

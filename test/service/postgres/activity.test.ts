@@ -288,11 +288,10 @@ function staysAwake(): void {
 }
 
 function newGate(): Gate {
-  const running: Running = JSON.parse('{"config": {}}');
+  const running: Running = JSON.parse('{"config": {"sockets": "/s"}}');
   return new Gate(driven, {
     fleet: { serverOf: () => running },
     poolers: undefined,
-    sockets: { path: () => "" },
     processShares: new Shares(),
     sessions,
     verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },

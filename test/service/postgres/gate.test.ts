@@ -13,7 +13,7 @@ import { preview, primary, project, Shop } from "../support/shop.ts";
 
 const minute = 60_000;
 const target = { endpointId: primary, pooled: false };
-const running: Running = JSON.parse('{"config": {}}');
+const running: Running = JSON.parse('{"config": {"sockets": "/s"}}');
 
 let shop: Shop;
 let gate: Gate;
@@ -53,7 +53,6 @@ function newGate(budget = new Shares(), ports: Partial<GatePorts> = {}): Gate {
     {
       fleet: { serverOf: () => server },
       poolers: undefined,
-      sockets: { path: () => "" },
       processShares: new Shares(),
       sessions,
       verifiers: { of: () => Promise.reject(new Error("not asked")), ask: () => Promise.resolve([]) },
@@ -387,7 +386,7 @@ it("on a full disk a client of a compute that runs is let in, and that of anothe
     });
   shop.active();
   const spy = full();
-  expect((await gate.admit(target)).socket).toBe("");
+  expect((await gate.admit(target)).socket).toBe("/s/.s.PGSQL.5432");
   spy.mockRestore();
   stored({ currentState: "idle", pendingState: undefined });
   const again = full();
@@ -465,7 +464,7 @@ it("a client that gives its role a longer name, which a server cuts, is logged o
 it("a client whose compute's server has ended amid its login is refused, also where another one runs by then", async () => {
   shop.active();
   const admission = await gate.admit(target);
-  server = JSON.parse('{"config": {}}');
+  server = JSON.parse('{"config": {"sockets": "/s"}}');
   expect(() => admission.enter()).toThrow(`compute ${primary} was stopped amid the login: connect again`);
   expect(sessions.count(primary, false)).toBe(0);
 });

@@ -77,12 +77,16 @@ it("comes with no connection of its server to the socket of another server, whos
     endpoints: [{ type: "read_write" }],
   });
   const endpoint = made.find(({ endpoint_id }) => endpoint_id)?.endpoint_id ?? "";
-  const where = "SELECT current_setting('unix_socket_directories') AS host, current_setting('port') AS port";
-  const Place = z.object({ host: z.string(), port: z.string() });
+  const where = "SELECT current_setting('unix_socket_directories') AS host";
+  const Place = z.object({ host: z.string() });
   const [own] = z.array(Place).parse(await rig.query(uri, where));
   const [other] = z.array(Place).parse(await rig.query(await rig.uri({ endpoint }), where));
-  for (const host of [own?.host, dirname(own?.host ?? ""), "/tmp"]) {
-    const connection = `host=${host} port=${other?.port} user=cloud_admin password=x dbname=stock`;
+  for (const [host, port] of [
+    [dirname(own?.host ?? ""), 5432],
+    ["/tmp", 5432],
+    [own?.host, 1],
+  ]) {
+    const connection = `host=${host} port=${port} user=cloud_admin password=x dbname=stock`;
     const held = rig.query(uri, `CREATE SUBSCRIPTION held CONNECTION '${connection}' PUBLICATION p`);
     await expect(held).rejects.toThrow(/No such file or directory/);
   }

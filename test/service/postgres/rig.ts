@@ -1,8 +1,9 @@
-import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
 import { z } from "zod";
+import { socketIn, socketNumber } from "../../../src/service/postgres/host/sockets.ts";
 import type { Child } from "../../support/child.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { startCommand } from "../../support/processes.ts";
@@ -56,18 +57,16 @@ export interface Reply {
 /** Servers must not run as root, and tests may. */
 export const asRoot: readonly string[] = process.getuid?.() === 0 ? ["--postgres-user", "nobody"] : [];
 
-/** The socket of the server that runs on the data of a service, of several the first that was started. */
-export function serverSocket(data: string): { host: string; port: number; socket: string } {
-  const all = `${data}.postgres/s`;
-  const found = readdirSync(all).flatMap((name) =>
-    readdirSync(join(all, name)).flatMap((file) => {
-      const port = /^\.s\.PGSQL\.(\d+)$/.exec(file)?.[1];
-      return port === undefined ? [] : [{ host: join(all, name), port: Number(port), socket: join(all, name, file) }];
-    }),
+/** The socket of the server that runs on the data of a branch. */
+export function serverSocket(data: string, branchId = main): { host: string; port: number; socket: string } {
+  const all = `${data}.postgres/branches`;
+  const files = readdirSync(all).map((name) =>
+    name.startsWith(`${branchId}.`) ? join(all, name, "postmaster.pid") : "",
   );
-  const [first] = found.toSorted((one, other) => one.port - other.port);
-  if (!first) throw new Error(`no server runs on ${data}`);
-  return first;
+  const [file] = files.filter((one) => existsSync(one));
+  const host = file === undefined ? undefined : readFileSync(file, "utf8").split("\n")[4];
+  if (host === undefined) throw new Error(`no server runs on branch ${branchId} of ${data}`);
+  return { host, port: socketNumber, socket: socketIn(host) };
 }
 
 /** The service with real servers as a process of its own, on one data file over its restarts. */

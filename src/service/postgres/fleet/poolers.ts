@@ -53,15 +53,13 @@ export class Poolers {
 
   #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
     const { home, sockets, program, processes, clock } = this.#ports;
-    const own = sockets.of(`pooler ${endpointId}`);
     return Pooler.start(
       { processes, clock, user: home.user },
       {
         program,
         files: join(home.root, "poolers", endpointId),
         logFile: home.log(endpointId, "-pooler"),
-        ...own,
-        socket: sockets.path(own.port),
+        sockets: sockets.of(`pooler ${endpointId}`),
         server: config,
         maxConnections: config.limits.maxConnections,
         maxClients: maxPooledConnections,

@@ -18,7 +18,7 @@ export function computeConfig(
     major,
     limits,
     temporaryDiskKiB: temporaryDiskKiB({ min: endpoint.minCu, max: endpoint.maxCu }, temporaryDiskScale),
-    ...sockets.of(primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`),
+    sockets: sockets.of(primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`),
     settings: endpoint.settings.pg_settings ?? {},
     logical: project !== undefined && replicatesLogically(project),
     primary,
@@ -31,7 +31,7 @@ export function ownConfig({ sockets }: ConfigPorts, data: string, major: number)
     major,
     limits: smallest,
     temporaryDiskKiB: undefined,
-    ...sockets.of(`data ${data}`),
+    sockets: sockets.of(`data ${data}`),
     // A subscription would take here what its publisher has for the branch.
     settings: { max_logical_replication_workers: "0" },
     // Data with logical slots starts only so.

@@ -3,6 +3,7 @@ import { type ComputeUnitRange, maxConnections } from "../../../api/compute-unit
 import { settingNumber } from "../../computes/setting-bounds.ts";
 import type { HistoryPoint } from "../../domain/history-point.ts";
 import { recoverySettings } from "../data/point.ts";
+import { socketNumber } from "../host/sockets.ts";
 import { superuser } from "../session/privileged-role.ts";
 
 /** Limits that follow from the size and the settings of a compute. A standby must have at least its primary's. */
@@ -55,9 +56,7 @@ export interface ServerConfig {
   /** Of Postgres. */
   major: number;
   limits: Limits;
-  /** Names the socket: nothing listens on a port. */
-  port: number;
-  /** The socket's directory. */
+  /** The socket's directory: nothing listens on a port. */
   sockets: string;
   /** Space for each session's temporary files; `undefined` for any amount. */
   temporaryDiskKiB: number | undefined;
@@ -67,16 +66,16 @@ export interface ServerConfig {
   logical: boolean;
   /** The point to which the server recovers first. */
   recovery?: HistoryPoint | undefined;
-  /** Of a standby: what names its primary's socket. */
-  primary: { port: number; sockets: string } | undefined;
+  /** Of a standby: the directory of its primary's socket. */
+  primary: string | undefined;
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
 export function configText(config: ServerConfig): string {
-  const { limits, port, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
+  const { limits, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
   const fixed: Readonly<Record<string, string>> = {
     listen_addresses: "",
-    port: String(port),
+    port: String(socketNumber),
     unix_socket_directories: sockets,
     unix_socket_permissions: "0700",
     max_connections: String(limits.maxConnections),
@@ -113,8 +112,8 @@ export function configText(config: ServerConfig): string {
   return `${lines.join("\n")}\n`;
 }
 
-function conninfo({ port, sockets }: { port: number; sockets: string }): string {
-  return `host=${sockets} port=${port} user=${superuser} application_name=standby connect_timeout=5`;
+function conninfo(sockets: string): string {
+  return `host=${sockets} port=${socketNumber} user=${superuser} application_name=standby connect_timeout=5`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { ServerFailed } from "../host/failure.ts";
 import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
 import { makeDirectory, writePrivate } from "../host/private-file.ts";
 import { type GuardedServer, type Processes, serverEnvironment } from "../host/processes.ts";
+import { socketIn, socketNumber } from "../host/sockets.ts";
 import { superuser } from "../session/privileged-role.ts";
 import type { ServerConfig } from "./config.ts";
 
@@ -21,12 +22,9 @@ export interface PoolerSettings {
   /** Prefix of the paths of its files. */
   files: string;
   logFile: string;
-  /** Names the server's socket. */
-  server: Pick<ServerConfig, "port" | "sockets">;
-  /** The directory and path of the pooler's own socket, and the number that names it. */
+  server: Pick<ServerConfig, "sockets">;
+  /** The directory of the pooler's own socket. */
   sockets: string;
-  socket: string;
-  port: number;
   /** Number of connections that the server takes. */
   maxConnections: number;
   /** Number of clients that may connect. */
@@ -48,7 +46,8 @@ export class Pooler extends GuardedProgram {
   /** Resolves when it takes connections. Rejects with `ServerFailed`. */
   static async start(ports: ProgramPorts, settings: PoolerSettings): Promise<Pooler> {
     const { processes, clock, user } = ports;
-    const { socket, sockets, logFile } = settings;
+    const { sockets, logFile } = settings;
+    const socket = socketIn(sockets);
     const ini = `${settings.files}.ini`;
     await writePrivate(ini, poolerText(settings), user);
     await writePrivate(`${settings.files}.users`, `"${superuser}" ""\n`, user);
@@ -66,10 +65,10 @@ export class Pooler extends GuardedProgram {
  * The whole of pgbouncer.ini. Clients log in with SCRAM and the server's own verifiers, with which PgBouncer then logs
  * in for them. The query that looks these up runs as superuser in databases of clients: it names every object in full.
  */
-export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile">): string {
-  const { program, files, sockets, server, port, maxConnections, maxClients } = pooler;
+export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
+  const { program, files, sockets, server, maxConnections, maxClients } = pooler;
   const settings: Readonly<Record<string, string | number>> = {
-    listen_port: port,
+    listen_port: socketNumber,
     unix_socket_dir: sockets,
     unix_socket_mode: "0700",
     auth_type: "scram-sha-256",
@@ -92,7 +91,7 @@ export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile">): 
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   // Our own session goes from database to database: one in each would take the places that are kept for the service.
   const users = `[users]\n${superuser} = max_user_connections=1\n`;
-  return `[databases]\n* = host=${server.sockets} port=${server.port}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
+  return `[databases]\n* = host=${server.sockets} port=${socketNumber}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
 }
 
 /** PgBouncer in the directories of `PATH`; `undefined` where none has it. */

@@ -1,12 +1,12 @@
 import { limited, type ServiceClock } from "../../clock.ts";
-import type { Sockets } from "../host/sockets.ts";
+import { socketIn } from "../host/sockets.ts";
 import { superuser } from "./privileged-role.ts";
 import { type Login, SqlClient } from "./sql-client.ts";
 
 /** The server that a session is opened on. */
 export interface ServerAddress {
-  /** Names its socket. */
-  port: number;
+  /** The directory of its socket. */
+  sockets: string;
   major: number;
 }
 
@@ -60,26 +60,26 @@ const ourOwn = { user: superuser, password: "" } as const;
 
 /** Opens all sessions of the service in its servers: nothing that a client has stored takes effect in one. */
 export class ServiceSessions {
-  readonly #ports: { sockets: Sockets; clock: ServiceClock };
+  readonly #clock: ServiceClock;
 
-  constructor(ports: { sockets: Sockets; clock: ServiceClock }) {
-    this.#ports = ports;
+  constructor(clock: ServiceClock) {
+    this.#clock = clock;
   }
 
   /** Logs in as our own role, a superuser, or as another one. Rejects with `ServerFailed`. */
   async open(
-    { port, major }: ServerAddress,
+    { sockets, major }: ServerAddress,
     database: string,
     login: { user: string; password: string } = ourOwn,
   ): Promise<SqlClient> {
     const given = Object.entries(neutral)
       .filter(([, { since = 0, ofSuperuser }]) => since <= major && !(ofSuperuser && login.user !== superuser))
       .map(([name, { value }]) => [name, value] as const);
-    const socket = this.#ports.sockets.path(port);
+    const socket = socketIn(sockets);
     const late = new AbortController();
     const parameters = Object.fromEntries(given);
     const opened = openNeutral({ ...login, socket, database, parameters, late: late.signal });
-    return limited(this.#ports.clock, openLimitMs, () => late.abort(), opened);
+    return limited(this.#clock, openLimitMs, () => late.abort(), opened);
   }
 }
 

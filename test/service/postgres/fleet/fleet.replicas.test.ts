@@ -33,8 +33,9 @@ describe("a replica", () => {
     fakes.write("early");
     const id = await replica();
     const server = serverOf(id);
-    expect(server?.setting("primary_conninfo")).toContain(`port=${fakes.serverOf().setting("port")} user=cloud_admin`);
-    expect(server?.setting("port")).not.toBe(fakes.serverOf().setting("port"));
+    const directory = (of = server) => of?.setting("unix_socket_directories");
+    expect(server?.setting("primary_conninfo")).toContain(`host=${directory(fakes.serverOf())} `);
+    expect(directory()).not.toBe(directory(fakes.serverOf()));
     expect(server?.data.content.rows).toEqual(["early"]);
     const generation = fakes.directoryOf().split(".").at(-1);
     expect(readFileSync(join(fakes.replicaOf(id), "compute-operator-origin"), "utf8")).toBe(`${generation}\n`);

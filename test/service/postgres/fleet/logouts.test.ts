@@ -26,8 +26,7 @@ beforeEach(() => {
   logouts = new Logouts({
     running: () => running,
     sessions: {
-      open: ({ port }) =>
-        isFull ? Promise.reject(new Error("full")) : Promise.resolve(session(running[port]?.endpoint.id ?? "")),
+      open: ({ sockets }) => (isFull ? Promise.reject(new Error("full")) : Promise.resolve(session(sockets))),
     },
     clients: { logOut: (id, roles) => void done.push(`${id}: clients of ${roles?.join() ?? "all"}`) },
     clock,
@@ -39,10 +38,9 @@ beforeEach(() => {
     },
   });
 
-  /** A compute whose port is its place in the list. */
+  /** A compute whose socket lies in a directory of its name. */
   function compute(id: string, branchId: string, type: string): Running {
-    const port = ["ep-main", "ep-replica", "ep-other"].indexOf(id);
-    return JSON.parse(JSON.stringify({ endpoint: { id, branchId, type }, config: { port } }));
+    return JSON.parse(JSON.stringify({ endpoint: { id, branchId, type }, config: { sockets: id } }));
   }
 });
 

@@ -74,12 +74,10 @@ beforeEach(async () => {
   const program = { path: "pgbouncer", preparesStatements: false };
   poolers = new Poolers({ processes, clock: realClock, home, sockets, program });
   const limits = limitsOf({ min: 0.25, max: 1 });
-  const port = sockets.number("branch br-main");
   config = {
     major: 17,
     limits,
-    port,
-    sockets: sockets.directory(port),
+    sockets: sockets.of("branch br-main"),
     temporaryDiskKiB: undefined,
     settings: {},
     logical: false,

@@ -1,9 +1,8 @@
-import { mkdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Running } from "../../../../src/service/postgres/fleet/fleet-ports.ts";
 import { Verifiers } from "../../../../src/service/postgres/fleet/verifiers.ts";
-import { Sockets } from "../../../../src/service/postgres/host/sockets.ts";
+import { socketIn } from "../../../../src/service/postgres/host/sockets.ts";
 import { ServiceSessions } from "../../../../src/service/postgres/session/service-sessions.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 import { realClock } from "../../../support/real-clock.ts";
@@ -11,14 +10,12 @@ import { realClock } from "../../../support/real-clock.ts";
 const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
 const welcome = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0", "latin1"), ready]);
 
-const running: Running = JSON.parse(
-  '{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"port": 1, "major": 17}}',
-);
+const running: Running = JSON.parse('{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"major": 17}}');
 
 /** A server that takes every session and answers nothing: its sessions, and what it was asked. */
 async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; asked: string[] }> {
   const directory = temporaryDirectory("verifiers");
-  const sockets = new Sockets(directory.path);
+  running.config.sockets = directory.path;
   const opened: Socket[] = [];
   const asked: string[] = [];
   const server = createServer((socket) => {
@@ -38,10 +35,9 @@ async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; as
     for (const socket of opened) socket.destroy();
     directory.remove();
   });
-  mkdirSync(sockets.directory(1));
-  await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
+  await new Promise<void>((resolve) => server.listen(socketIn(directory.path), resolve));
   const verifiers = new Verifiers({
-    sessions: new ServiceSessions({ sockets, clock: realClock }),
+    sessions: new ServiceSessions(realClock),
     secret: "secret",
   });
   return { verifiers, opened, asked };

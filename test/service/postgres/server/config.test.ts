@@ -38,7 +38,6 @@ describe("the settings of a compute", () => {
     const text = configText({
       major: 17,
       limits,
-      port: 5,
       sockets: "/s",
       temporaryDiskKiB: 64,
       settings,
@@ -64,7 +63,6 @@ describe("the settings of a server", () => {
   const config: ServerConfig = {
     major: 17,
     limits: { maxConnections: 450, maxWorkerProcesses: 14, maxLocks: 64 },
-    port: 5,
     sockets: "/s",
     temporaryDiskKiB: undefined,
     settings: {},
@@ -82,7 +80,7 @@ describe("the settings of a server", () => {
 
   it("a server has these settings, and no other that the compute has not set", () => {
     expect(configText(config)).toBe(`listen_addresses = ''
-port = '5'
+port = '5432'
 unix_socket_directories = '/s'
 unix_socket_permissions = '0700'
 max_connections = '450'
@@ -113,8 +111,8 @@ log_line_prefix = '%m [%p] '
 
   it("a server replicates logically, follows a primary or recovers to a point where it is told to", () => {
     expect(linesOf({ logical: true })).toContain("wal_level = 'logical'");
-    const primary = "host=/p port=7 user=cloud_admin application_name=standby connect_timeout=5";
-    expect(linesOf({ primary: { port: 7, sockets: "/p" } })).toContain(`primary_conninfo = '${primary}'`);
+    const primary = "host=/p port=5432 user=cloud_admin application_name=standby connect_timeout=5";
+    expect(linesOf({ primary: "/p" })).toContain(`primary_conninfo = '${primary}'`);
     const time = linesOf({ recovery: { kind: "time", at: Date.UTC(2026, 0, 2, 3, 4, 5, 6) } });
     expect(time).toContain("recovery_target_time = '2026-01-02 03:04:05.006+00'");
     const lsn = linesOf({ recovery: { kind: "lsn", lsn: "0/5" } });

@@ -44,7 +44,7 @@ async function started({ config = {}, onStart = () => {}, whenUp = () => {} }: S
   const prepared = () => readdirSync(join(data, "pg_twophase")).toSorted().join();
   const seen: string[] = [];
   const machine = new FakeMachine(() => 0);
-  const paths = { port: 1, sockets: tmpdir(), temporaryDiskKiB: undefined };
+  const paths = { sockets: tmpdir(), temporaryDiskKiB: undefined };
   const whole = { major: 17, limits: smallest, ...paths, settings: {}, logical: false, primary: undefined, ...config };
   const server = await startWithLocksLeft(data, whole, async () => {
     seen.push(prepared());
@@ -116,7 +116,7 @@ describe("a server that starts, and what is prepared in its data", () => {
 
   it("prepared transactions stay with a standby, whose primary has them too", async () => {
     prepare("00000001", all);
-    expect(await started({ config: { primary: { port: 2, sockets: "/p" } } })).toEqual(["00000001", "00000001"]);
+    expect(await started({ config: { primary: "/p" } })).toEqual(["00000001", "00000001"]);
   });
 
   it("prepared transactions are measured by the locks of the compute that starts", async () => {

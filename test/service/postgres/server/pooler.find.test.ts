@@ -36,8 +36,7 @@ test("its path is absolute, as it is started elsewhere", async () => {
 const place = {
   files: "/f",
   sockets: "/s",
-  server: { port: 1, sockets: "/one" },
-  port: 2,
+  server: { sockets: "/one" },
   maxConnections: 100,
   maxClients: 10_000,
 };
@@ -72,11 +71,11 @@ test.each([
 test("a pooler has these settings, whatever its defaults are", () => {
   const program = { path: "pgbouncer", preparesStatements: true };
   expect(poolerText({ ...place, program })).toBe(`[databases]
-* = host=/one port=1
+* = host=/one port=5432
 [users]
 cloud_admin = max_user_connections=1
 [pgbouncer]
-listen_port = 2
+listen_port = 5432
 unix_socket_dir = /s
 unix_socket_mode = 0700
 auth_type = scram-sha-256

@@ -24,7 +24,6 @@ beforeEach(() => {
   config = {
     major: 17,
     limits: limitsOf({ min: 0.25, max: 1 }),
-    port: 1,
     sockets: directory,
     temporaryDiskKiB: undefined,
     settings: {},
@@ -189,7 +188,7 @@ describe("a server that starts", () => {
     writeFileSync(join(data, "global", "pg_control"), control);
     expect(await prepared()).toBe("1000");
     expect(await prepared()).toBeUndefined();
-    config = { ...config, settings: { max_prepared_transactions: "5" }, primary: { port: 2, sockets: "/p" } };
+    config = { ...config, settings: { max_prepared_transactions: "5" }, primary: "/p" };
     expect(await prepared()).toBe("1000");
   });
 

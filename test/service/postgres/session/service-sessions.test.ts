@@ -1,7 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { Sockets } from "../../../../src/service/postgres/host/sockets.ts";
+import { socketIn } from "../../../../src/service/postgres/host/sockets.ts";
 import { ServiceSessions } from "../../../../src/service/postgres/session/service-sessions.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
@@ -13,7 +12,7 @@ const refusal = Buffer.concat([Buffer.from("E\0\0\0\x0eMno room\0\0", "latin1"),
 /** Opens a session in a server that gives one of these answers to each message, and then none. */
 async function opening(answers: readonly Buffer[], major = 17, login?: { user: string; password: string }) {
   const directory = temporaryDirectory("service-sessions");
-  const [sockets, clock] = [new Sockets(directory.path), new VirtualClock()];
+  const clock = new VirtualClock();
   const arrived = Promise.withResolvers<Socket>();
   const asked: Buffer[] = [];
   const left = answers.values();
@@ -30,10 +29,9 @@ async function opening(answers: readonly Buffer[], major = 17, login?: { user: s
     server.close();
     directory.remove();
   });
-  mkdirSync(sockets.directory(1));
-  await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
-  const sessions = new ServiceSessions({ sockets, clock });
-  const opened = sessions.open({ port: 1, major }, "stock", login);
+  await new Promise<void>((resolve) => server.listen(socketIn(directory.path), resolve));
+  const sessions = new ServiceSessions(clock);
+  const opened = sessions.open({ sockets: directory.path, major }, "stock", login);
   opened.catch(() => {});
   return { clock, opened, asked, socket: await arrived.promise };
 }
