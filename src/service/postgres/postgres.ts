@@ -32,7 +32,7 @@ import { isStillThere, Sockets } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
 import { authorityPath, certificateBy, type ServedCertificate, servedNames } from "./proxy/certificates.ts";
 import { Proxy, type Target } from "./proxy/proxy.ts";
-import { OperationRunner } from "./runner.ts";
+import { OperationRunner, takeUp } from "./runner.ts";
 import { SchemaComparer } from "./schema/comparer.ts";
 import { findPooler } from "./server/pooler.ts";
 import { logKeeper } from "./server/server-logs.ts";
@@ -177,6 +177,7 @@ export class Postgres {
 
   /** Makes what the service's projects need, and from then on carries its operations out. */
   async begin(service: DrivenService): Promise<void> {
+    service.change(takeUp);
     const { store, processes, clock, ids, stderr, onError } = this.#ports;
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);

@@ -45,12 +45,8 @@ export class OperationRunner {
     this.#copies = copies;
   }
 
-  /** Takes up what an earlier process has left, and follows the service from now on. */
+  /** Follows the service from now on. */
   begin(): void {
-    this.#service.change((context, at) => {
-      context.store.operations.setEnds(undefined);
-      this.#putToSleep(context, at);
-    });
     this.#stopFollowing = this.#service.onChange(() => this.#follow());
     this.#follow();
     this.#retryCopies();
@@ -191,17 +187,6 @@ export class OperationRunner {
     context.store.endpoints.update(endpoint);
   }
 
-  /** No server runs yet: what was active is idle until somebody connects; what never sleeps is started. */
-  #putToSleep(context: ServiceContext, at: number): void {
-    for (const endpoint of context.store.endpoints.active()) {
-      Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined, meteredAt: undefined });
-      context.store.endpoints.update(endpoint);
-      const busy = context.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0;
-      if (busy || endpoint.disabled || inactivitySeconds(context, endpoint) !== undefined) continue;
-      schedule(context, { endpoint, at, pendingState: "active" }, [steps.wake]);
-    }
-  }
-
   /** Stops servers and removes data that nothing needs any more, and makes data that is missing. */
   #sweep(): void {
     this.#sweepAgain = true;
@@ -249,6 +234,22 @@ export class OperationRunner {
     } catch (error) {
       if (!this.#closed) this.#service.report(error);
     }
+  }
+}
+
+/**
+ * Takes up what an earlier process has left, before any call: no server runs yet, so what was active is idle until
+ * somebody connects, and what never sleeps is started.
+ */
+export function takeUp(context: ServiceContext, at: number): void {
+  const { operations, endpoints } = context.store;
+  operations.setEnds(undefined);
+  for (const endpoint of endpoints.active()) {
+    Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined, meteredAt: undefined });
+    endpoints.update(endpoint);
+    const busy = operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0;
+    if (busy || endpoint.disabled || inactivitySeconds(context, endpoint) !== undefined) continue;
+    schedule(context, { endpoint, at, pendingState: "active" }, [steps.wake]);
   }
 }
 

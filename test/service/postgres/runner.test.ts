@@ -252,6 +252,20 @@ describe("a service that begins on an earlier one's data", () => {
     expect([before >= 240, (await used()) >= before]).toEqual([true, true]);
   });
 
+  it("the service shows and records no time in which none ran, whatever calls come while it begins", async () => {
+    await beginAgain(start);
+    await start();
+    await fakes.stop();
+    fakes.clock.advance(60 * minute);
+    await fakes.open();
+    const begun = fakes.begin();
+    const { body } = await fakes.send(`GET /projects/${project}`);
+    await fakes.send(`DELETE ${compute}`);
+    await begun;
+    expect(body).toMatchObject({ project: { active_time_seconds: 0 } });
+    expect(fakes.store.projects.get(project)?.activeMs).toBeLessThan(minute);
+  });
+
   it("usage is recorded every ten minutes, for the case that the process is killed", async () => {
     await fakes.change(`PATCH ${compute}`, { endpoint: { suspend_timeout_seconds: -1 } });
     await start();
