@@ -36,6 +36,17 @@ describe("the text of long lists", () => {
     expect(turns).toHaveLength(1);
   });
 
+  it.each([
+    [[true, false, false], "[1,2]", '{"1":1,"2":2}'],
+    [[true, true, true], "[]", "{}"],
+    [[false, true, true], "[0]", '{"0":0}'],
+  ])("a list and an object are JSON whichever rows are left out: %j", (hidden, list, object) => {
+    const view = (n: number) => (hidden[n] === true ? undefined : n);
+    const { all } = slow(0);
+    expect(textOf(new Rows([0, 1, 2], view), { ...all, turn: undefined })).toBe(list);
+    expect(textOf(new Rows([0, 1, 2], view, String), { ...all, turn: undefined })).toBe(object);
+  });
+
   it("a body without a list is written at once, however long its call has taken", () => {
     const { all } = slow(0);
     const late = { ...all, begun: all.begun - 1000 };
