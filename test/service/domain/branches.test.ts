@@ -578,6 +578,7 @@ it("a branch counts what its computes have used, with those that have gone", () 
   const before = used();
   expect(before.active_time_seconds).toBeGreaterThan(155);
   expect(before.cpu_used_sec).toBeGreaterThanOrEqual(2 * before.active_time_seconds);
+  expect(branch(preview)["compute_time_seconds"]).toBe(before.cpu_used_sec);
   shop.ana(`DELETE /projects/${project}/endpoints/${endpoint.id}`);
   expect(used()).toEqual(before);
   expect(branch(main)).toMatchObject({ active_time_seconds: 0 });

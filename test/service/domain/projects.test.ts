@@ -31,13 +31,18 @@ it("a listed project has every field of the specification", () => {
 
 it("the usage of all projects of a list is one question to the store", () => {
   const shop = new Shop();
-  shop.active();
+  shop.patch(primary, { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
+  shop.finishOperations().active();
   shop.time.pass(60_000);
   const asked = vi.spyOn(shop.database, "all");
   const { projects } = z
-    .object({ projects: z.array(z.looseObject({ active_time: z.int() })) })
+    .object({ projects: z.array(z.looseObject({ active_time: z.int(), cpu_used_sec: z.int() })) })
     .parse(shop.ana("GET /projects").body);
-  expect(projects.map(({ active_time }) => active_time)).toEqual([62, 0, 0]);
+  expect(projects.map(({ active_time, cpu_used_sec }) => [active_time, cpu_used_sec])).toEqual([
+    [62, 125],
+    [0, 0],
+    [0, 0],
+  ]);
   expect(asked.mock.calls.filter(([sql]) => sql.includes("endpoints"))).toHaveLength(1);
 });
 
@@ -280,11 +285,12 @@ it("operations go from scheduling over running to finished, and tell how long th
 
 it("the answer to a project's deletion shows its usage until then", () => {
   const used = new Shop();
-  used.active();
+  used.patch(primary, { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
+  used.finishOperations().active();
   expect(used.connect(primary, 60).status).toBe(200);
   // The usage after the connection is not recorded yet.
   used.time.pass(90_000);
-  const usage = { active_time_seconds: 92, compute_time_seconds: 92 };
+  const usage = { active_time_seconds: 92, compute_time_seconds: 185 };
   expect(used.ana(`GET /projects/${project}`).body["project"]).toMatchObject(usage);
   expect(used.ana(`DELETE /projects/${project}`).body["project"]).toMatchObject(usage);
 });
