@@ -8,6 +8,40 @@ const mostWaiting = 20;
 /** Longest time for a request to wait for the answer to the one before it, in milliseconds. */
 const longestWaitMs = 60_000;
 
+/** Length of the pieces in which many requests are taken apart, in bytes: those of some eighty at most. */
+const pieceLength = 2048;
+
+/**
+ * Has Node take a chunk of very many requests apart piece by piece, until the connection ends: each costs time, also
+ * where those before it have ended the connection.
+ */
+export function takeApart(socket: Socket): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: Buffer | null) => {
+    if (chunk === null || !hasMany(chunk)) return push(chunk);
+    let takesMore = true;
+    for (let at = 0; at < chunk.length && !socket.destroyed; at += pieceLength)
+      takesMore = push(chunk.subarray(at, at + pieceLength));
+    return takesMore;
+  };
+  // Node's parser reads a connection past its stream until somebody listens to that.
+  const listener = () => {};
+  socket.on("data", listener).off("data", listener);
+}
+
+const headEnd = Buffer.from("\r\n\r\n");
+
+/** True for a chunk with the ends of more requests than a client may send ahead. */
+function hasMany(chunk: Buffer): boolean {
+  let at = 0;
+  for (let ends = 0; ends <= mostWaiting; ends += 1) {
+    const end = chunk.indexOf(headEnd, at);
+    if (end < 0) return false;
+    at = end + headEnd.length;
+  }
+  return true;
+}
+
 /** The requests of a connection that wait, and the end of the time that the first of them has. */
 interface Line {
   waiting: (() => void)[];

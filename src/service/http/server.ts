@@ -13,10 +13,10 @@ import { closeWith, listenOn, takeIn } from "../sharing/take-in.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { LongAnswers } from "./long-answers.ts";
-import { refusalReply, type ServiceCall, type ServiceReply } from "./message.ts";
-import { Pipelines } from "./pipeline.ts";
+import type { ServiceCall, ServiceReply } from "./message.ts";
+import { Pipelines, takeApart } from "./pipeline.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
-import { urlOf } from "./target.ts";
+import { badTarget, urlOf } from "./target.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
@@ -85,6 +85,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     headersTimeout: requestTimeoutMs,
     handshakeTimeout: requestTimeoutMs,
     connectionsCheckingInterval: requestTimeoutMs / 10,
+    // Node would answer past the line of the connection: `urlOf` refuses such a request.
+    requireHostHeader: false,
     // Elsewhere a request that offers another protocol, as Java's client does with `h2c`, is answered in this one.
     shouldUpgradeCallback: (incoming: IncomingMessage) => sql !== undefined && urlOf(incoming)?.pathname === "/v2",
   };
@@ -105,6 +107,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
         handle,
       )
     : createServer(options, handle);
+  // In line as well.
+  server.on("checkExpectation", handle).on(tls ? "secureConnection" : "connection", takeApart);
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -280,14 +284,7 @@ function cut(outgoing: ServerResponse, { status, headers, body = "" }: ServiceRe
   outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.destroy());
 }
 
-const badTarget = refusalReply(
-  refusals.invalid(
-    "the request has no valid URL or a very long one, very many headers, or names its host or its sender twice",
-  ),
-);
-
 const tooMany = "too many connections of your address are open: close some, and try again\n";
-
 /** The whole answer on a connection that is not taken in. */
 const tooManyConnections = [
   "HTTP/1.1 503 Service Unavailable",

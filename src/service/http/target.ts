@@ -1,4 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { refusals } from "../refusal.ts";
+import { refusalReply } from "./message.ts";
 
 /** The most that a request may have of each: more costs time before anyone is known, and no call needs it. */
 const most = { characters: 4096, parameters: 64, headers: 100 };
@@ -7,16 +9,24 @@ const most = { characters: 4096, parameters: 64, headers: 100 };
 const single = ["host", "authorization", "origin"];
 
 /**
- * The URL that was asked for; `null` where it is none, where it is too long, or where the request has too many headers
- * or two of one that counts. A proxy sends it whole, other clients its path.
+ * The URL that was asked for; `null` where it is none, where it is too long, or where the request has too many headers,
+ * two of one that counts, or no host. A proxy sends it whole, other clients its path.
  */
-export function urlOf(incoming: Pick<IncomingMessage, "url" | "headers" | "rawHeaders">): URL | null {
-  const { url = "", rawHeaders } = incoming;
+export function urlOf(incoming: Pick<IncomingMessage, "url" | "headers" | "rawHeaders" | "httpVersion">): URL | null {
+  const { url = "", rawHeaders, httpVersion } = incoming;
   if (url.length > most.characters || url.split("&", most.parameters + 1).length > most.parameters) return null;
   if (rawHeaders.length > 2 * most.headers) return null;
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  if (httpVersion === "1.1" && !names.includes("host")) return null;
   if (single.some((name) => names.indexOf(name) !== names.lastIndexOf(name))) return null;
   if (url.startsWith("/")) return URL.parse(`http://localhost${url}`);
   const whole = URL.parse(url);
   return whole?.host === URL.parse(`${whole?.protocol}//${incoming.headers.host}`)?.host ? whole : null;
 }
+
+/** The answer to a request without such a URL. */
+export const badTarget = refusalReply(
+  refusals.invalid(
+    "the request has no valid URL or a very long one, very many headers, no host, or its host or its sender twice",
+  ),
+);

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import type { ServiceReply } from "../../../src/service/http/message.ts";
-import { Pipelines } from "../../../src/service/http/pipeline.ts";
+import { Pipelines, takeApart } from "../../../src/service/http/pipeline.ts";
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { ListeningShop } from "../support/listening.ts";
@@ -47,6 +47,41 @@ it("requests that a client sends ahead are answered one by one, and those of oth
   expect(shop.sent.findIndex(({ path }) => path === "/api/v2/auth")).toBeLessThan(19);
   for (const wire of [ahead, other]) wire.socket.destroy();
 });
+
+it("few of thousands of requests that come at once are taken apart once their connection has ended", async () => {
+  let taken = 0;
+  const server = createServer((incoming) => {
+    taken += 1;
+    incoming.socket.destroy();
+  });
+  server.on("connection", takeApart);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const socket = connect(typeof address === "object" && address ? address.port : 0, "127.0.0.1").on("error", () => {});
+  socket.write(get("/").repeat(1500));
+  await once(socket, "close");
+  server.close();
+  expect(taken).toBeGreaterThan(0);
+  expect(taken).toBeLessThan(100);
+});
+
+it.each([
+  ["expect what the service does not know", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n", 200],
+  ["name no host", "GET /healthz HTTP/1.1\r\n\r\n", 400],
+])(
+  "requests that %s are answered in line too, and a thousand of them end their connection",
+  async (_, text, status) => {
+    await using shop = await ListeningShop.start();
+    const one = new Wire(shop);
+    one.send(text);
+    expect(await one.answer()).toContain(`HTTP/1.1 ${status} `);
+    one.socket.destroy();
+    const many = new Wire(shop);
+    many.send(text.repeat(1000));
+    await many.ended;
+    expect(many.received.split("HTTP/1.1 ").length - 1).toBeLessThan(21);
+  },
+);
 
 it("requests with long headers stay with their client until those before them are answered", async () => {
   const answered = Promise.withResolvers<ServiceReply>();
