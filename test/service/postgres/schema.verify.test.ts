@@ -60,7 +60,8 @@ describe("the schema of a database", () => {
 
   it("the schema is the same whatever settings its compute has", async () => {
     const before = await schema(rig);
-    const settings = { pg_settings: { quote_all_identifiers: "on" } };
+    const told = { client_min_messages: "debug5", debug_print_plan: "on", debug_print_parse: "on" };
+    const settings = { pg_settings: { quote_all_identifiers: "on", ...told } };
     await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings } });
     expect(await rig.query(uri, "SHOW quote_all_identifiers")).toEqual([{ quote_all_identifiers: "on" }]);
     expect(await schema(rig)).toBe(before);

@@ -31,6 +31,8 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
   local_preload_libraries: { value: "" },
   // Bytes as they are: no database refuses that, whatever its encoding.
   client_encoding: { value: "SQL_ASCII" },
+  // Notices, of which a compute may have megabytes with each answer, would count as a part of that.
+  client_min_messages: { value: "error" },
   standard_conforming_strings: { value: "on" },
   default_transaction_read_only: { value: "off" },
   default_transaction_isolation: { value: "read committed" },

@@ -91,6 +91,7 @@ it("a session is given all of these settings, of which some are a superuser's al
     session_preload_libraries: "",
     local_preload_libraries: "",
     client_encoding: "SQL_ASCII",
+    client_min_messages: "error",
     standard_conforming_strings: "on",
     default_transaction_read_only: "off",
     default_transaction_isolation: "read committed",
