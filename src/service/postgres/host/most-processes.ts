@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { systemText } from "../../sharing/most-connections.ts";
 
 /** Part of servers and their clients: the rest is for the service, and for what it runs for a while. */
 const part = 3 / 4;
@@ -8,7 +8,7 @@ const part = 3 / 4;
  * The most processes of all servers and their clients together, threads counted as the system does: any number where
  * the system sets no limit. The reader answers nothing for a file that is not there.
  */
-export function mostProcesses(textOf: (file: string) => string = read): number {
+export function mostProcesses(textOf = systemText): number {
   const [, ofUser = ""] = /^Max processes +(\d+) /m.exec(textOf("/proc/self/limits")) ?? [];
   const limits = [ofUser, ...limitFiles(textOf("/proc/self/cgroup")).map(textOf)];
   const numbers = limits.filter((text) => /^\d/.test(text)).map(Number);
@@ -21,8 +21,4 @@ function limitFiles(groups: string): string[] {
   return found.flatMap(([, kind = "", path = ""]) =>
     ["", path].map((below) => join("/sys/fs/cgroup", kind, below, "pids.max")),
   );
-}
-
-function read(file: string): string {
-  return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
