@@ -16,7 +16,7 @@ export interface ServiceCall {
   gone?: AbortSignal;
   /** Resolves in the caller's next turn of the loop; absent where the answer is made in one go. */
   turn?: () => Promise<void>;
-  /** The caller's address. Default 127.0.0.1. */
+  /** The caller's address, empty where it is not known. Default 127.0.0.1. */
   remote?: string;
   /** True if the call came over TLS. */
   encrypted?: boolean;

@@ -236,7 +236,8 @@ function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessag
     // Of a parameter that is given twice, the first value counts.
     query: Object.fromEntries([...url.searchParams].toReversed()),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    ...(socket.remoteAddress !== undefined && { remote: socket.remoteAddress }),
+    // The system no longer knows that of a client that has left: nothing may take the call for one of this machine.
+    remote: socket.remoteAddress ?? "",
   };
 }
 

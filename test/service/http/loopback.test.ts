@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { ListeningShop } from "../support/listening.ts";
 import { primary } from "../support/shop.ts";
@@ -21,4 +22,18 @@ it("the API and its health are answered in HTTP/1.0, in which a proxy asks", asy
     wire.send(`GET ${path} HTTP/1.0\r\nHost: localhost\r\n\r\n`);
     expect((await wire.answer()).split("\r\n")[0]).toBe("HTTP/1.1 200 OK");
   }
+});
+
+/** Sends a request and resets the connection. */
+const resets = `const socket = require("node:net").connect(Number(process.argv[1]), "127.0.0.1", () =>
+  socket.write(process.argv[2], () => socket.resetAndDestroy()));`;
+
+it("a call whose client has reset its connection by then, so that the system knows no address, is not a local one", async () => {
+  await using shop = await ListeningShop.start();
+  const { port } = new URL(shop.baseURL);
+  const path = `/_connect/${primary}`;
+  const request = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  // The service comes to the connection after its end.
+  spawnSync(process.execPath, ["--eval", resets, port, request]);
+  await expect.poll(() => shop.sent).toMatchObject([{ path, status: 403 }]);
 });
