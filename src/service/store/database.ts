@@ -26,19 +26,29 @@ function plain(value: SQLInputValue): SQLInputValue {
   return typeof value === "string" ? value.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase() : value;
 }
 
+/**
+ * Room that the file and its log hold for changes on a full disk, in bytes: some ten thousand small ones, such as the
+ * deletion of what fills it. Looked after once in so many changes, and made again where less than half is left.
+ */
+const keptRoom = 4 * 1024 ** 2;
+const lookedAfterEvery = 500;
+
 let emptyStore: Uint8Array | undefined;
 
 /** The SQLite database; each statement is prepared once. */
 export class Database {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #onDisk: boolean;
   #inTransaction = false;
+  #changes = 0;
 
   /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
   constructor(file: string) {
     let opened: DatabaseSync | undefined;
+    this.#onDisk = file !== ":memory:";
     try {
-      if (file !== ":memory:") keepPrivate(file);
+      if (this.#onDisk) keepPrivate(file);
       opened = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite = opened;
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
@@ -47,9 +57,8 @@ export class Database {
       // SQLite's own knows the letters of ASCII alone.
       this.#sqlite.function("lower", { deterministic: true }, lowered);
       this.#sqlite.function("plain", { deterministic: true }, plain);
-      if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-      if (file === ":memory:") this.#startEmpty();
-      else this.#migrate(file);
+      if (this.#onDisk) this.#openOnDisk(file);
+      else this.#startEmpty();
     } catch (error) {
       opened?.close();
       if (error instanceof StoreUnusable) throw error;
@@ -65,6 +74,30 @@ export class Database {
     if (emptyStore !== undefined) return this.#sqlite.deserialize(emptyStore);
     this.#migrate(":memory:");
     emptyStore = this.#sqlite.serialize();
+  }
+
+  #openOnDisk(file: string): void {
+    this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    this.#migrate(file);
+    this.#makeRoom();
+  }
+
+  /** Writes pages that are free afterwards, where the disk has room for them. */
+  #makeRoom(): void {
+    try {
+      this.#sqlite.exec(
+        `DROP TABLE IF EXISTS room; CREATE TABLE room AS SELECT zeroblob(${keptRoom}) AS bytes; DROP TABLE room;`,
+      );
+    } catch (error) {
+      if (!(named(error) instanceof StoreFull)) throw error;
+    }
+  }
+
+  #lookAfterRoom(): void {
+    this.#changes += 1;
+    if (!this.#onDisk || this.#changes % lookedAfterEvery !== 0) return;
+    const [free, size] = ["freelist_count", "page_size"].map((name) => Number(this.one(`PRAGMA ${name}`)?.[name]));
+    if ((free ?? 0) * (size ?? 0) < keptRoom / 2) this.#makeRoom();
   }
 
   #migrate(file: string): void {
@@ -90,6 +123,7 @@ export class Database {
     try {
       const result = change();
       this.#sqlite.exec("COMMIT");
+      this.#lookAfterRoom();
       return result;
     } catch (error) {
       // SQLite has already rolled back in some cases, such as a full disk.

@@ -36,6 +36,7 @@ const Operation = z.looseObject({
   id: z.string(),
   action: z.string(),
   status: z.string(),
+  branch_id: z.string().optional(),
   endpoint_id: z.string().optional(),
   error: z.string().optional(),
 });

@@ -199,3 +199,16 @@ it("a file that is something else becomes no store, and the message names the fi
   expect(() => Store.open(file)).toThrow(/cannot use .*service\.sqlite as the service's store/);
   expect(() => Store.open(join(directory.path, "none", "service.sqlite"))).toThrow(/cannot use .*none/);
 });
+
+it("a store on the disk keeps room for changes on a full one, and makes it again where it is used up", () => {
+  const free = (db: Database) => Number(db.one("PRAGMA freelist_count")?.["freelist_count"]) * 4096;
+  const db = new Database(file);
+  db.transaction(() => db.run("CREATE TABLE grown (bytes)"));
+  expect(free(db)).toBeGreaterThan(4_000_000);
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(4_000_000);
+  db.transaction(() => db.run("INSERT INTO grown VALUES (zeroblob(3000000))"));
+  expect(free(db)).toBeLessThan(2_000_000);
+  for (let n = 0; n < 500; n += 1) db.transaction(() => db.run("UPDATE grown SET bytes = bytes WHERE 0"));
+  expect(free(db)).toBeGreaterThan(4_000_000);
+  db.close();
+});

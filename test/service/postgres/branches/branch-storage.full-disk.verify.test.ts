@@ -64,11 +64,23 @@ describe("a disk that is full", () => {
   const rename = () =>
     rig.call("PATCH", `/projects/${project}/branches/br-other`, { branch: { name: `n-${Date.now()}` } });
 
-  it("refuses changes with 507, answers reads, and leaves active computes to their clients", async () => {
+  const branches = `/projects/${project}/branches`;
+
+  it("still takes the change that makes room, and thousands of others, in the room that its store has kept", async () => {
     if (!canMount) return;
+    for (let tries = 0; tries < 3; tries += 1) expect(await rename()).toMatchObject({ status: 200 });
+    const [copied] = await rig.change("POST", branches, { branch: { name: "unwanted" } });
+    expect(copied).toMatchObject({ status: "failed", error: expect.stringContaining("the disk lacks room") });
+    expect(await rig.call("DELETE", `${branches}/${copied?.branch_id}`)).toMatchObject({ status: 200 });
+  });
+
+  it("refuses changes with 507 then, answers reads, and leaves active computes to their clients", async () => {
+    if (!canMount) return;
+    const addKey = () => rig.call("POST", "/api_keys", { key_name: "k".repeat(64) });
+    while ((await Promise.all(Array.from({ length: 40 }, addKey))).some(({ status }) => status === 200));
     const silent = await rig.client(uri);
     for (let tries = 0; tries < 3; tries += 1) {
-      expect(await rename()).toMatchObject({ status: 507 });
+      expect(await addKey()).toMatchObject({ status: 507 });
       expect((await rig.call("GET", `/projects/${project}/branches/${main}`)).status).toBe(200);
       expect(await rig.query(uri, "SELECT name FROM item")).toEqual([{ name: "bolt" }]);
       // After this a connection is noted again.
