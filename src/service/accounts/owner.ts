@@ -14,9 +14,13 @@ export function isSameOwner(one: Owner | undefined, other: Owner): boolean {
 }
 
 /** The owner of a compute's project: one with many computes holds no more of what is shared than one with a single. */
-export function ownerOf({ endpoints, projects }: Store, endpointId: string): string {
-  const projectId = endpoints.byId(endpointId)?.projectId;
-  return projects.get(projectId ?? "")?.owner.id ?? endpointId;
+export function ownerOf(store: Store, endpointId: string): string {
+  const projectId = store.endpoints.byId(endpointId)?.projectId;
+  return projectId === undefined ? endpointId : ownerOfProject(store, projectId);
+}
+
+export function ownerOfProject({ projects }: Store, projectId: string): string {
+  return projects.get(projectId)?.owner.id ?? projectId;
 }
 
 /** The account or organization with this id. */

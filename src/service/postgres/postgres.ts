@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { ownerOfProject } from "../accounts/owner.ts";
 import type { ServiceClock } from "../clock.ts";
 import { scaled } from "../computes/durations.ts";
 import { messageOf } from "../error-message.ts";
@@ -104,12 +105,7 @@ export class Postgres {
       const secret = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
       await home.claim(hash("sha256", secret));
       const cache = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "compute-operator");
-      const programs = {
-        directory: settings.binaries,
-        cache: join(cache, "postgres"),
-        env,
-        progress: stderr,
-      };
+      const programs = { directory: settings.binaries, cache: join(cache, "postgres"), env, progress: stderr };
       const templates = new Templates(home, programs, processes);
       return await Postgres.#listening(settings, ports, { home, templates, secret, settings });
     } catch (error) {
@@ -238,7 +234,7 @@ export class Postgres {
       histories: fleet.storage.histories,
       addBase: (branchId) => fleet.storage.addBase(branchId),
       sizeOf,
-      ownerOf: (projectId) => context.store.projects.get(projectId)?.owner.id ?? projectId,
+      ownerOf: (projectId) => ownerOfProject(context.store, projectId),
       keptSince: (projectId) => {
         const { history_retention_seconds = 0 } = context.store.projects.get(projectId)?.details ?? {};
         return clock.now() - scaled(context, history_retention_seconds * 1000);

@@ -40,6 +40,14 @@ describe("the bases of a history", () => {
     expect(histories.state(data)).toMatchObject({ since: 9, position: 1n << 20n, bytes: 35 });
   });
 
+  it("bases that cannot be read are an error, and not a branch that has no past", () => {
+    rmSync(join(root, "br-a.1"), { recursive: true, force: true });
+    expect(histories.state(data)).toBeUndefined();
+    mkdirSync(join(root, "br-a.1"));
+    writeFileSync(join(root, "br-a.1", "bases"), "no directory");
+    expect(() => histories.state(data)).toThrow("ENOTDIR");
+  });
+
   it("a base is the newest by the log, and stays, although the clock was set back before it", async () => {
     log([5, 6, 7].map((number) => segment(number)));
     await addBase(history, 2000, 1);

@@ -1,4 +1,5 @@
 import { rename } from "node:fs/promises";
+import { ownerOfProject } from "../../accounts/owner.ts";
 import { Turns } from "../../sharing/turns.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { ServedData } from "../branches/branch-catalogs.ts";
@@ -26,7 +27,7 @@ export class ReplicaData {
 
   /** To be called in the turn of the branch. */
   make({ id, projectId }: StoredEndpoint, branch: BranchPlace, edition: Edition): Promise<void> {
-    const owner = this.#ports.store.projects.get(projectId)?.owner.id ?? "";
+    const owner = ownerOfProject(this.#ports.store, projectId);
     return this.#ofOwner.take(owner, () => this.#make(id, branch, edition), projectId);
   }
 

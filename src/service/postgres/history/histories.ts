@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../../computes/backend.ts";
 import { Turns } from "../../sharing/turns.ts";
-import { removeTree } from "../host/each-file.ts";
+import { removeTree, unlessGone } from "../host/each-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 import { BranchHistory, baseOf, oldestFirst } from "./branch-history.ts";
 
@@ -27,11 +27,12 @@ export class Histories {
 
   /** Reach of this data's history; `undefined` where nothing can be recovered. */
   state(data: string): HistoryState | undefined {
-    const [bases, log] = ["bases", "wal"].map((part) => join(this.#root, basename(data), part));
-    const found = namesIn(bases).flatMap((name) => baseOf(bases ?? "", name));
+    const directory = join(this.#root, basename(data));
+    const bases = join(directory, "bases");
+    const found = entriesOf(bases).flatMap((name) => baseOf(bases, name));
     const [oldest] = found.toSorted(oldestFirst);
     if (!oldest) return undefined;
-    const own = sum(found.map((base) => base.bytes)) + bytesOf(log ?? "");
+    const own = sum(found.map((base) => base.bytes)) + bytesOf(join(directory, "wal"));
     return { since: oldest.at, position: oldest.position, bytes: own };
   }
 
@@ -45,11 +46,12 @@ export class Histories {
   }
 }
 
-function namesIn(directory: string | undefined): string[] {
+/** In one turn: few bases and bounded looks. */
+function entriesOf(directory: string): string[] {
   try {
-    return readdirSync(directory ?? "");
-  } catch {
-    return [];
+    return readdirSync(directory);
+  } catch (error) {
+    return unlessGone(error) ?? [];
   }
 }
 
@@ -58,7 +60,7 @@ const mostLooks = 1000;
 
 /** Bytes of a log that are not shared; of a long one a part of the files stands for all. */
 function bytesOf(log: string): number {
-  const names = namesIn(log);
+  const names = entriesOf(log);
   const each = Math.max(1, Math.ceil(names.length / mostLooks));
   const sizes = names.filter((_, index) => index % each === 0).map((name) => ownSize(join(log, name)));
   return sizes.length === 0 ? 0 : Math.round((sum(sizes) * names.length) / sizes.length);

@@ -35,6 +35,6 @@ export async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** Passes over the error of a file that is not there. */
-export function unlessGone(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
+export function unlessGone(error: unknown): undefined {
+  if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
 }
