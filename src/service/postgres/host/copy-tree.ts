@@ -1,7 +1,8 @@
-import { open, readdir, readlink, rename, symlink } from "node:fs/promises";
+import { open, opendir, readlink, rename, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Slots } from "../../sharing/slots.ts";
 import { copyFilesInThread } from "./copy-files.ts";
+import { unlessGone } from "./each-file.ts";
 import { makeDirectory } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
 
@@ -19,6 +20,9 @@ export interface CopySettings {
 /** Copies that have a thread for their files at once. */
 const threads = new Slots(16);
 
+/** Files that one thread copies: a client may make hundreds of thousands, and to hand all of them over is a turn. */
+const together = 10_000;
+
 /**
  * Copies a directory, and resolves when the copy is on disk. What vanishes from the source meanwhile is left out: a
  * running server removes files, and its write-ahead log knows of it.
@@ -28,7 +32,10 @@ export async function copyTree(from: string, to: string, settings: CopySettings)
   const directories: string[] = [];
   await makeDirectories("", from, to, settings, { files, directories });
   const { owner, hardLinks = false } = settings;
-  await threads.take(() => copyFilesInThread({ from, to, files, owner, hardLinks }));
+  for (let at = 0; at < files.length; at += together) {
+    const some = files.slice(at, at + together);
+    await threads.take(() => copyFilesInThread({ from, to, files: some, owner, hardLinks }));
+  }
   for (const directory of directories) await sync(join(to, directory));
 }
 
@@ -39,13 +46,11 @@ async function makeDirectories(
   settings: CopySettings,
   found: { files: string[]; directories: string[] },
 ): Promise<void> {
-  const entries = await readdir(join(from, path), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  // Not all entries at once: each becomes an object in one turn of the loop.
+  const entries = await opendir(join(from, path)).catch(unlessGone);
   await makeDirectory(join(to, path), settings.owner, settings.mode);
   found.directories.push(path);
-  for (const entry of entries) {
+  for await (const entry of entries ?? []) {
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
     if (settings.skip?.(below)) continue;
     if (entry.isDirectory()) await makeDirectories(below, from, to, settings, found);

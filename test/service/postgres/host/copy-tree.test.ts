@@ -9,9 +9,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import workerThreads, { type WorkerOptions } from "node:worker_threads";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { copyTree, renameDurably } from "../../../../src/service/postgres/host/copy-tree.ts";
 import { atEach } from "../at-each.ts";
 
@@ -58,6 +61,32 @@ describe("a copy of a directory", () => {
     await copyTree(from, linked, { owner: undefined, hardLinks: true });
     writeFileSync(join(from, "one"), "other");
     expect([own, linked].map((directory) => readFileSync(join(directory, "one"), "utf8"))).toEqual(["one", "other"]);
+  });
+
+  it("no listing and no thread has all files of a copy at once, of which a client makes as many as it likes", async () => {
+    const [from, to] = [join(home, "from"), join(home, "to")];
+    mkdirSync(from);
+    for (let number = 0; number < 10_001; number += 1) writeFileSync(join(from, `${number}`), "");
+    const { readdir } = promises;
+    const { Worker } = workerThreads;
+    onTestFinished(() => {
+      Object.assign(promises, { readdir });
+      Object.assign(workerThreads, { Worker });
+      syncBuiltinESMExports();
+    });
+    const given: number[] = [];
+    class Watched extends Worker {
+      constructor(program: string, options: WorkerOptions & { workerData: { files: string[] } }) {
+        given.push(options.workerData.files.length);
+        super(program, options);
+      }
+    }
+    Object.assign(promises, { readdir: () => Promise.reject(new Error("all at once")) });
+    Object.assign(workerThreads, { Worker: Watched });
+    syncBuiltinESMExports();
+    await copyTree(from, to, { owner: undefined, hardLinks: true });
+    expect(given).toEqual([10_000, 1]);
+    expect(readdirSync(to)).toHaveLength(10_001);
   });
 
   it("the directories of a copy are synced when they have their files, also where those are links", async () => {
