@@ -119,7 +119,7 @@ it("a form of the console waits for a server's words, and is carried out then", 
   ana.get(`/app/projects/${project}/branches/br-aged-salad-637688`);
   const body = new URLSearchParams({ token: ana.token, type: "read_only", size: "1" }).toString();
   const headers = {
-    host: "localhost:8090",
+    host: "localhost",
     cookie: ana.cookie ?? "",
     "content-type": "application/x-www-form-urlencoded",
   };

@@ -100,9 +100,14 @@ export function takeCookie(call: Arrived): string {
 
 type Arrived = Pick<ServiceCall, "headers" | "encrypted">;
 
-/** The cookie's name; browsers take one that begins so only from its own host, over TLS. */
-function nameFor({ encrypted }: Arrived): string {
-  return encrypted === true ? `__Host-${cookieName}` : cookieName;
+/**
+ * The cookie's name; browsers take one that begins with `__Host-` only from its own host, over TLS. They have one jar
+ * for all ports of a host, so each port has a name of its own: another service there would end the session.
+ */
+function nameFor({ headers, encrypted }: Arrived): string {
+  const [, port] = /:([0-9]{1,5})$/.exec(headers?.["host"] ?? "") ?? [];
+  const name = port === undefined ? cookieName : `${cookieName}_${port}`;
+  return encrypted === true ? `__Host-${name}` : name;
 }
 
 function hashOf(cookie: string): string {

@@ -146,9 +146,10 @@ it("HEAD cannot ask for the stream", () => {
 });
 
 it("over HTTP the stream stops with its page, and ends with the service", async () => {
-  const ana = signedIn();
-  const { cookie = "" } = ana;
   const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
+  const own = { headers: { host: `127.0.0.1:${listening.port}` } };
+  const { cookie = "" } = new Visitor(shop.core, own).signIn("acc-ana");
+  const ana = signedIn();
   const open = (signal?: AbortSignal) =>
     fetch(`http://127.0.0.1:${listening.port}/app/changes`, { headers: { cookie }, ...(signal && { signal }) });
   const page = new AbortController();

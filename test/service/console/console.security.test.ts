@@ -104,6 +104,15 @@ it("signing in gives another cookie, which neither scripts nor other sites can u
   expect(visitor.cookie).not.toBe(before);
 });
 
+it("signing in at another port of the host, where browsers send all cookies of both, leaves the session as it is", () => {
+  const [one, other] = [8090, 8091].map((port) =>
+    new Visitor(shop.core, { headers: { host: `localhost:${port}` } }).signIn("acc-ana"),
+  );
+  const cookie = `${one?.cookie}; ${other?.cookie}`;
+  expect(other?.postOnly("/app/sign-out", {}, { cookie }).headers["set-cookie"]).toMatch(/^compute_console_8091=;/);
+  expect([one, other].map((visitor) => visitor?.get("/app/keys", { cookie }).status)).toEqual([200, 401]);
+});
+
 it("signing in over TLS gives a cookie that never travels in clear, and takes none that another host could have set", () => {
   const visitor = new Visitor(shop.core, { encrypted: true }).signIn("acc-ana");
   const own = /^__Host-compute_console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax; Secure/;
@@ -196,7 +205,7 @@ describe("a form that the person did not send from a page of theirs", () => {
   });
 
   it("a form from the page itself is let through", () => {
-    signedIn().post(change, larger, { origin: "http://localhost:8090", "sec-fetch-site": "same-origin" });
+    signedIn().post(change, larger, { origin: "http://localhost", "sec-fetch-site": "same-origin" });
     expect(largest()).toBe(2);
   });
 });

@@ -98,7 +98,7 @@ it("a statement is ended when the person leaves who waits for its page", async (
   ana.get(page);
   const body = new URLSearchParams({ token: ana.token, ...form }).toString();
   const type = "application/x-www-form-urlencoded";
-  const headers = { host: "localhost:8090", cookie: ana.cookie ?? "", "content-type": type };
+  const headers = { host: "localhost", cookie: ana.cookie ?? "", "content-type": type };
   const left = new AbortController();
   const call = { method: "POST", path: page, body, headers, remote: "127.0.0.1", gone: left.signal };
   await shop.core.call(call).later;

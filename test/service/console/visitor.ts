@@ -35,7 +35,7 @@ export class Visitor {
     this.#encrypted = encrypted;
     this.#service = service;
     this.#remote = remote;
-    this.#headers = { host: "localhost:8090", ...headers };
+    this.#headers = { host: "localhost", ...headers };
   }
 
   get(target: string, headers: Fields = {}): Seen {

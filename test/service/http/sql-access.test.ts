@@ -239,7 +239,8 @@ it("servers are asked for roles and databases by pages and forms of a person who
     const { status } = await fetch(`${origin}${path}`, { method, headers });
     return status;
   };
-  const [ana, eve] = ["acc-ana", "acc-eve"].map((account) => new Visitor(shop.core).signIn(account));
+  const own = { headers: { host: new URL(shop.baseURL).host } };
+  const [ana, eve] = ["acc-ana", "acc-eve"].map((account) => new Visitor(shop.core, own).signIn(account));
   expect([await send(undefined, page), await send(eve, page), access.refreshed]).toEqual([401, 404, []]);
   expect([await send(ana, page), await send(ana, `${page}/delete`, "POST")]).toEqual([200, 403]);
   const reached = {
