@@ -42,6 +42,7 @@ export class Home {
     const temporary = data === ":memory:";
     const root = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
     await mkdir(root, { recursive: true, mode: 0o700 });
+    if (user) await refuseOfAnother(user, root);
     if (!temporary) await clear(root, processes, clock);
     const { pid } = processes.self;
     const startedAt = (await processes.facts(pid))?.startedAt ?? 0;
@@ -121,6 +122,15 @@ export class Home {
       `the user of --postgres-user cannot reach ${this.root}: put --data into a directory that every user may enter`,
     );
   }
+}
+
+/** Rejects with `PostgresUnusable` where servers of another user have made what lies here: it is closed to others. */
+async function refuseOfAnother({ uid }: ProcessUser, root: string): Promise<void> {
+  const made = await stat(join(root, "branches")).catch(unlessGone);
+  if (made === undefined || made.uid === uid) return;
+  throw new PostgresUnusable(
+    `${root} belongs to user ${made.uid}: name that one with --postgres-user, or give all of it to the other (chown -R)`,
+  );
 }
 
 /** True if a user may enter a directory: it, and each one above it, by its mode. */

@@ -118,6 +118,15 @@ describe("servers of a user that is not the service's", () => {
   });
 });
 
+it("a service whose servers are to run as another user than before says as which, and changes nothing", async () => {
+  const { root } = await opened();
+  const next = { uid: other, gid: other };
+  const refused = opened(undefined, next);
+  await expect(refused).rejects.toThrow(PostgresUnusable);
+  await expect(refused).rejects.toThrow(`${root} belongs to user ${servers.uid}: name that one with --postgres-user`);
+  expect(statSync(root).uid).toBe(servers.uid);
+});
+
 describe("the temporary directory of a service that was killed", () => {
   const left = () => join(directory, "compute-operator-postgres-left");
   /** Runs the programs of a service that is this user's. */
