@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
+import { setBack } from "./computes/set-back.ts";
 import type { ServiceContext } from "./context.ts";
 import { bracketed, defaultPort } from "./domain/connection-view.ts";
 import { mostAtOnce } from "./domain/due-events.ts";
@@ -49,6 +50,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     const beginning = new Beginning(options.seed);
     const user = options.postgres ? await serverUser(options.postgresUser, ports.processes) : undefined;
     store = Store.open(options.data);
+    refuseWithoutServers(options, store);
     const log = new ErrorLog(ports);
     postgres = options.postgres ? await openPostgres(options, { ...ports, store, log }, user) : undefined;
     const service = make(options, { ...ports, log }, beginning, store, postgres);
@@ -60,7 +62,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     });
     const firstKey = beginning.seedAtStart(service);
     if (postgres) await postgres.begin(service);
-    else service.change(({ store: { operations } }, at) => operations.setEnds(at));
+    else service.change(setBack);
     const timers = [keepTime(service), keepClear(service)];
     const origin = originOf(options, listening.port);
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
@@ -87,6 +89,14 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     await postgres?.close();
     store?.close();
   }
+}
+
+/** Data would not follow what a model does: a branch that it restores would lose its databases later. */
+function refuseWithoutServers({ postgres, data }: RunOptions, { branchData }: Store): void {
+  if (postgres || !branchData.any()) return;
+  throw new StoreUnusable(
+    `${data} has branches with data of real servers: start with --postgres, or choose another file with --data`,
+  );
 }
 
 /** The certificate of a service without Postgres, by an authority beside its data. */

@@ -300,6 +300,42 @@ it("an operation that was under way ends although the clock was set back before 
   store.close();
 });
 
+it("a compute that was active suspends although the clock was set back before the next start, and its time counts", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const first = new Running("--port", "0", "--data", data);
+  await first.listening();
+  await first.clock.advance(3_600_000);
+  const id = await starting(first);
+  const { origin } = new URL(await first.listening());
+  expect((await fetch(`${origin}/_connect/${id}?seconds=60`, { method: "POST" })).status).toBe(200);
+  await first.clock.advance(1000);
+  await first.stop();
+  const again = new Running("--port", "0", "--data", data);
+  await again.listening();
+  for (const ms of [60_000, 300_000, 1000]) await again.clock.advance(ms);
+  expect(await again.stop()).toBe(0);
+  const store = Store.open(data);
+  const { currentState, projectId = "", suspendedAt = 0 } = store.endpoints.byId(id) ?? {};
+  const active = store.projects.get(projectId)?.activeMs ?? 0;
+  expect([currentState, suspendedAt < again.clock.now(), Math.round(active / 1000)]).toEqual(["idle", true, 360]);
+  store.close();
+});
+
+it("a store with data of real servers is refused without them: what a model does would be lost upon it", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const model = new Running("--port", "0", "--data", data);
+  await model.listening();
+  await model.stop();
+  const store = Store.open(data);
+  const [branchId = ""] = store.branchData.missing();
+  const limits = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 1 };
+  store.branchData.put({ branchId, generation: "1", catalog: "{}", ...limits });
+  store.close();
+  const running = new Running("--port", "0", "--data", data);
+  expect(await running.status).toBe(1);
+  expect(running.err[0]).toContain(`${data} has branches with data of real servers: start with --postgres`);
+});
+
 it("a service that has ended follows its changes no more", async () => {
   let followers = 0;
   const followed = vi.spyOn(Changes.prototype, "follow").mockImplementation(() => {

@@ -53,6 +53,10 @@ export class BranchDataRows {
     return this.#data.one("WHERE branch_id = ?", branchId);
   }
 
+  any(): boolean {
+    return this.#data.has("");
+  }
+
   all(): BranchData[] {
     return this.#data.all("ORDER BY branch_id");
   }

@@ -47,6 +47,12 @@ export class Connections {
     return this.#table.delete("WHERE endpoint_id = ?", endpointId);
   }
 
+  /** Of computes whose last client came later than now, all close earlier by so much. */
+  setBack(at: number): void {
+    const ahead = "(SELECT last_active - ?1 FROM endpoints WHERE id = endpoint_id)";
+    this.#db.run(`UPDATE connections SET closes_at = closes_at - ${ahead} WHERE ${ahead} > 0`, at);
+  }
+
   /** The connection that closes next. */
   nextToClose(): Connection | undefined {
     return this.#table.one("ORDER BY closes_at, id LIMIT 1");

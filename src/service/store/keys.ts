@@ -154,7 +154,7 @@ export class Keys {
    */
   used({ id, lastUsedAt, lastUsedFrom, scope }: ApiKey, at: number, from: string): void {
     const storedAt = this.#laterUses.get(id)?.storedAt ?? lastUsedAt;
-    if (storedAt === undefined || at - storedAt >= usePrecision) {
+    if (storedAt === undefined || Math.abs(at - storedAt) >= usePrecision) {
       this.#table.update({ lastUsedAt: at, lastUsedFrom: from }, "WHERE id = ?", id);
       this.#laterUses.delete(id);
     } else if (from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt, scope });
