@@ -125,6 +125,15 @@ it("a client that reads nothing of a long answer, and leaves, counts no more onc
   await expect.poll(left).toBe(1);
 });
 
+it("a client that ends its side of the connection, and takes nothing of a long answer, has left", async () => {
+  const { client, end } = await joined();
+  client.pause();
+  (await there).write(Buffer.alloc(16 * 1024 ** 2));
+  await expect.poll(() => end.writableNeedDrain).toBe(true);
+  client.end();
+  await expect.poll(() => [left(), end.destroyed]).toEqual([1, true]);
+});
+
 it("a client that leaves amid an answer without end counts no more, though its server would go on for ever", async () => {
   const { end } = await joined();
   const answering = await there;

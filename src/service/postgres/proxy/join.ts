@@ -42,6 +42,8 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
     keys.delete(name);
     admission.leave();
   });
+  // A client that has ended its own side and takes nothing would stay for ever, its answer read for nobody.
+  client.once("end", () => client.destroy());
   // A server process whose client has left ends its query first, and counts until then.
   client.once("close", () => {
     dropAnswers(server);
