@@ -110,7 +110,7 @@ async function controlFile(data: string): Promise<Buffer> {
   return Buffer.concat([await readFile(controlIn(data)), Buffer.alloc(200)]);
 }
 
-function controlIn(data: string): string {
+export function controlIn(data: string): string {
   return join(data, "global", "pg_control");
 }
 

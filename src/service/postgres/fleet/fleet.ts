@@ -271,10 +271,10 @@ export class Fleet {
   }
 
   async #launch(place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
-    const { processes, clock, home } = this.#ports;
+    const { processes, clock, home, ends } = this.#ports;
     return this.#used.by(place.data, async () => {
       await stopLeftover(place.data, processes, clock);
-      const start = () => PostgresServer.start({ processes, clock, user: home.user }, place, config);
+      const start = () => PostgresServer.start({ processes, clock, user: home.user, ends }, place, config);
       return startWithLocksLeft(place.data, config, start);
     });
   }

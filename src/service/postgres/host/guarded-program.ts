@@ -39,18 +39,25 @@ export class GuardedProgram {
     await this.ended;
   }
 
-  /** Resolves with `slow` when it is not ready after `limitMs`, and runs on. */
+  /** Resolves with `slow` when it is not ready and has made no progress within `limitMs`, and runs on. */
   async whenReady(
     isReady: () => Promise<boolean>,
     clock: ServiceClock,
     limitMs: number,
+    progress = async () => "",
   ): Promise<"ready" | "slow" | "ended"> {
-    const until = clock.now() + limitMs;
-    while (this.#running && clock.now() < until) {
+    let [until, seen] = [clock.now() + limitMs, await progress()];
+    while (this.#running) {
       if (await isReady()) return "ready";
+      if (clock.now() >= until) {
+        const before = seen;
+        seen = await progress();
+        if (seen === before) return "slow";
+        until += limitMs;
+      }
       await Promise.race([this.ended, elapsed(clock, pollMs)]);
     }
-    return this.#running ? "slow" : "ended";
+    return "ended";
   }
 
   async #untilEnd(): Promise<void> {

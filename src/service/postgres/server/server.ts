@@ -1,6 +1,6 @@
-import { open, readFile } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { beginRecoveryAgain } from "../data/backup.ts";
+import { beginRecoveryAgain, controlIn } from "../data/backup.ts";
 import { mayHavePrepared, mostPrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
@@ -16,14 +16,18 @@ export interface ServerPlace {
   logFile: string;
 }
 
-/** After how long a start counts as failed, in milliseconds: recovery after a crash may take its time. */
+/** After how long without progress a start counts as failed, in milliseconds. */
 const startLimitMs = 120_000;
 
 /** One running Postgres server. */
 export class PostgresServer extends GuardedProgram {
   /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
-  static async start(ports: ProgramPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
-    const { processes, clock, user } = ports;
+  static async start(
+    ports: ProgramPorts & { ends?: AbortSignal },
+    place: ServerPlace,
+    config: ServerConfig,
+  ): Promise<PostgresServer> {
+    const { processes, clock, user, ends } = ports;
     await makeDirectory(config.sockets, user);
     await writeConfig(place.data, await withPlaces(place.data, config), ports);
     await beginRecoveryAgain(place.data);
@@ -31,10 +35,15 @@ export class PostgresServer extends GuardedProgram {
     const guarded = processes.guard(place.postgres, ["-D", place.data], { logFile: place.logFile, user });
     const server = new PostgresServer(guarded);
     const isReady = async () => (await stateOf(place.data)) === "ready";
-    const ready = await server.whenReady(isReady, clock, startLimitMs);
+    const stop = () => void server.stop();
+    ends?.addEventListener("abort", stop);
+    if (ends?.aborted) stop();
+    const starting = server.whenReady(isReady, clock, startLimitMs, () => progressOf(place, config));
+    const ready = await starting.finally(() => ends?.removeEventListener("abort", stop));
     if (ready === "ready") return server;
     await server.stop();
-    const why = ready === "slow" ? "it takes no connections after two minutes" : "it ended while it started";
+    const why =
+      ready === "slow" ? "it takes no connections, and got no further for two minutes" : "it ended while it started";
     throw new ServerFailed(`the server did not start: ${(await complaint(place.logFile, logFrom)) ?? why}`);
   }
 }
@@ -66,6 +75,21 @@ export async function writeConfig(
 async function stateOf(data: string): Promise<string | undefined> {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
   return text.split("\n")[7]?.trim();
+}
+
+/**
+ * Changes while a server that recovers gets further, which may take hours: after a crash it says so in its log, and
+ * otherwise notes it in the control file. A standby also says in its log that it does not reach its primary.
+ */
+async function progressOf({ data, logFile }: ServerPlace, { primary }: ServerConfig): Promise<string> {
+  const files = primary ? [controlIn(data)] : [controlIn(data), logFile];
+  const changes = files.map((file) =>
+    stat(file).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(changes)).join(" ");
 }
 
 const marked = /^.*?(?:FATAL|PANIC|ERROR|postgres): +/;

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -59,9 +59,9 @@ class Silent extends FakeMachine {
   }
 }
 
-function start(machine: FakeMachine, on = new HastenedClock()): Promise<PostgresServer> {
+function start(machine: FakeMachine, on = new HastenedClock(), ends?: AbortSignal): Promise<PostgresServer> {
   return PostgresServer.start(
-    { processes: machine, clock: on, user: undefined },
+    { processes: machine, clock: on, user: undefined, ...(ends && { ends }) },
     { postgres: "/bin/postgres", data, logFile },
     config,
   );
@@ -133,9 +133,38 @@ describe("a start that fails", () => {
     expect(machine.stops).toBe(0);
     time.advance(second);
     expect([await failed, machine.stops]).toEqual([
-      "ServerFailed: the server did not start: it takes no connections after two minutes",
+      "ServerFailed: the server did not start: it takes no connections, and got no further for two minutes",
       1,
     ]);
+  });
+
+  it.each([
+    ["recovers after a crash, and says so in its log,", undefined, "log", 3],
+    ["recovers as a standby, and notes that in its control file,", "/primary", "data/global/pg_control", 3],
+    ["waits for its primary, and says so in its log,", "/primary", "log", 0],
+  ])("a server that %s is given two more minutes whenever it got further", async (_, primary, file, times) => {
+    Object.assign(config, { primary });
+    const [machine, time] = [new Silent("", { endsAtOnce: false }), new HastenedClock()];
+    const failed = start(machine, time).catch(String);
+    await expect.poll(() => machine.guarded.length).toBe(1);
+    await time.looks();
+    let given = 0;
+    for (; machine.stops === 0; given += 1) {
+      if (given < 3) utimesSync(join(directory, file), given, given);
+      time.advance(120 * second);
+      await time.looks();
+    }
+    expect([given - 1, await failed]).toEqual([times, expect.stringContaining("got no further for two minutes")]);
+  });
+
+  it.each([
+    ["starts", (service: AbortController) => setImmediate(() => service.abort())],
+    ["is to start", (service: AbortController) => service.abort()],
+  ])("a server that %s when the service ends is stopped, however long it would recover", async (_, end) => {
+    const [machine, service] = [new Silent("", { endsAtOnce: false }), new AbortController()];
+    end(service);
+    await expect(start(machine, new HastenedClock(), service.signal)).rejects.toThrow("it ended while it started");
+    expect(machine.stops).toBeGreaterThan(0);
   });
 
   it("the log of earlier starts is kept up to four megabytes", async () => {
