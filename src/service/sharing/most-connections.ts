@@ -1,15 +1,15 @@
-import { existsSync, readFileSync } from "node:fs";
+import { mostMemory, ofMemory, systemText } from "../system-limits.ts";
+
+/** Memory that the connection of a stranger takes at most, with TLS and all headers, in bytes. */
+const bytesOfOne = 80_000;
 
 /**
  * The most connections of a listener, for all clients together: `most`, or a part of the files that the process may
- * open, where these are few. The rest is for the servers' sockets, the store and the files of Postgres.
+ * open, or as many as an eighth of its memory holds, where there is little. The rest of the files is for the servers'
+ * sockets, the store and the files of Postgres.
  */
-export function mostConnections(most: number, part: number, limits = systemText("/proc/self/limits")): number {
-  const [, files] = /^Max open files +(\d+) /m.exec(limits) ?? [];
-  return files === undefined ? most : Math.min(most, Math.floor(part * Number(files)));
-}
-
-/** A file in which Linux says what a process may have; nothing where it is not there, as elsewhere. */
-export function systemText(file: string): string {
-  return existsSync(file) ? readFileSync(file, "utf8") : "";
+export function mostConnections(most: number, part: number, textOf = systemText): number {
+  const [, files] = /^Max open files +(\d+) /m.exec(textOf("/proc/self/limits")) ?? [];
+  const inMemory = ofMemory(most, bytesOfOne, mostMemory(textOf));
+  return files === undefined ? inMemory : Math.min(inMemory, Math.floor(part * Number(files)));
 }

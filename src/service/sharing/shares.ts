@@ -1,7 +1,8 @@
 import type { ServiceClock } from "../clock.ts";
+import { ofMemory } from "../system-limits.ts";
 
 /** Bytes of bodies and answers that the process holds at most, for all clients together. */
-export const mostInFlight = 192 * 1024 ** 2;
+export const mostInFlight = ofMemory(192 * 1024 ** 2);
 
 /** Longest wait for room, in milliseconds: shorter than the time that a request has to arrive. */
 const patienceMs = 20_000;

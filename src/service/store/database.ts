@@ -3,6 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { messageOf } from "../error-message.ts";
 import { madeOnce } from "../made-once.ts";
 import { StoreFull } from "../refusal.ts";
+import { ofMemory } from "../system-limits.ts";
 import type { Row } from "./row.ts";
 import { firstVersion, latestVersion, steps } from "./schema.ts";
 
@@ -53,7 +54,7 @@ export class Database {
       this.#sqlite = opened;
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
       // In KiB: what a large account asks for again and again stays in memory.
-      this.#sqlite.exec("PRAGMA cache_size = -65536;");
+      this.#sqlite.exec(`PRAGMA cache_size = -${ofMemory(65_536, 1024)};`);
       // SQLite's own knows the letters of ASCII alone.
       this.#sqlite.function("lower", { deterministic: true }, lowered);
       this.#sqlite.function("plain", { deterministic: true }, plain);

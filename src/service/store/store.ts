@@ -1,3 +1,4 @@
+import { ofMemory } from "../system-limits.ts";
 import { Accounts } from "./accounts.ts";
 import { BranchDataRows } from "./branch-data.ts";
 import { BranchPages } from "./branch-pages.ts";
@@ -21,7 +22,7 @@ const usage = ["endpoint_quarters", "endpoint_days", "removed_endpoints"] as con
 const tables = ["api_keys", "projects", "organizations", "accounts", ...usage] as const;
 
 /** The most characters of lists of computes that are kept, of all projects. */
-const mostOfLists = 64_000_000;
+const mostOfLists = ofMemory(64_000_000, 2);
 
 /** All state of the service. */
 export class Store {

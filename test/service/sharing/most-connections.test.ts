@@ -11,6 +11,8 @@ Max processes             95000                95000                processes
 Max open files            ${files.padEnd(20)} 524288               files
 Max locked memory         8388608              8388608              bytes`;
 
+const reading = (files: Readonly<Record<string, string>>) => (file: string) => files[file] ?? "";
+
 it.each([
   ["1048576", 1 / 2, 16_384],
   ["20000", 1 / 2, 10_000],
@@ -18,11 +20,34 @@ it.each([
   ["1023", 1 / 2, 511],
   ["unlimited", 1 / 2, 16_384],
 ])("a process that may open %s files gives a part of %d of them to connections: %i", (files, part, most) => {
-  expect(mostConnections(16_384, part, limits(files))).toBe(most);
+  expect(mostConnections(16_384, part, reading({ "/proc/self/limits": limits(files) }))).toBe(most);
 });
 
 it("a system without such limits to read takes the most", () => {
-  expect(mostConnections(16_384, 1 / 2, "")).toBe(16_384);
+  expect(mostConnections(16_384, 1 / 2, () => "")).toBe(16_384);
+});
+
+it.each<[string, Record<string, string>]>([
+  ["machine", { "/proc/meminfo": "MemTotal:         500000 kB\nMemFree: 1 kB\n" }],
+  [
+    "container",
+    {
+      "/proc/meminfo": "MemTotal:       25000000 kB\n",
+      "/proc/self/cgroup": "0::/\n",
+      "/sys/fs/cgroup/memory.max": "512000000\n",
+    },
+  ],
+  [
+    "group of the first version",
+    {
+      "/proc/self/cgroup": "9:memory:/docker/b\n8:pids:/p\n0::/\n",
+      "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+      "/sys/fs/cgroup/memory/docker/b/memory.limit_in_bytes": "512000000\n",
+      "/sys/fs/cgroup/pids/p/memory.limit_in_bytes": "1\n",
+    },
+  ],
+])("a %s of 512 MB has as many connections as fit into an eighth of it", (_, files) => {
+  expect(mostConnections(16_384, 1 / 2, reading(files))).toBe(800);
 });
 
 it("a stranger who connects as often as a process may open files keeps nobody else out", async () => {
