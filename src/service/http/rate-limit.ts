@@ -111,10 +111,10 @@ class Window {
 
   /** Milliseconds until another request is admitted; 0 if it is now. A clock that was set back resets the count. */
   wait(at: number): number {
-    while (this.#times[0] !== undefined && this.#times[0] + this.#span <= at) this.#times.shift();
+    const counts = (time: number) => time <= at && at < time + this.#span;
+    while (this.#times[0] !== undefined && !counts(this.#times[0])) this.#times.shift();
     const [oldest] = this.#times;
-    const full = this.#times.length >= this.#size;
-    return full && oldest !== undefined && oldest <= at ? oldest + this.#span - at : 0;
+    return oldest !== undefined && this.#times.length >= this.#size ? oldest + this.#span - at : 0;
   }
 
   isEmpty(at: number): boolean {

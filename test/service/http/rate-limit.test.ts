@@ -11,6 +11,14 @@ it("a clock that is set back keeps nobody waiting until it has caught up", () =>
   expect(admit(0)).not.toThrow();
 });
 
+it("a clock that is set back ends no limit, and leaves no count of every request until it has caught up", () => {
+  const limiter = new RateLimiter({ perMinute: 2, perSecondAndRoute: 2 }, 1);
+  const admit = (at: number) => () => limiter.admit({ limitedAs: "acc-ana" }, projects, at);
+  admit(3_600_000)();
+  for (const at of [0, 1]) expect(admit(at)).not.toThrow();
+  expect(admit(2)).toThrow("rate limit exceeded");
+});
+
 it("a project-scoped key has its own requests a second beside those of its organization", () => {
   const limiter = new RateLimiter({ perMinute: 100, perSecondAndRoute: 100 }, 1, 10);
   const admit = (projectKey: number | undefined, at: number) => () =>
