@@ -55,7 +55,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     postgres = options.postgres ? await openPostgres(options, { ...ports, store, log }, user) : undefined;
     const service = make(options, { ...ports, log }, beginning, store, postgres);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
-    const served = postgres?.served ?? (await ownCertificate(options, ports));
+    const served = postgres?.served ?? (await ownCertificate(options));
     const address = { ...options, tls: options.apiTls ? served?.certificate : undefined };
     listening = await listen(service, address, postgres?.driverAccess).catch((error: unknown) => {
       throw new CannotRun(`listen on ${options.host}, port ${options.port}`, error, "others with --host and --port");
@@ -100,9 +100,9 @@ function refuseWithoutServers({ postgres, data }: RunOptions, { branchData }: St
 }
 
 /** The certificate of a service without Postgres, by an authority beside its data. */
-function ownCertificate({ apiTls, data, domain, host }: RunOptions, { clock }: RunPorts) {
+function ownCertificate({ apiTls, data, domain, host }: RunOptions) {
   if (!apiTls) return undefined;
-  return certificateBy(authorityPath(data, ""), servedNames(domain, host), clock.now());
+  return certificateBy(authorityPath(data, ""), servedNames(domain, host));
 }
 
 function originOf({ apiTls, domain, host }: RunOptions, port: number): string {

@@ -125,7 +125,7 @@ export class Postgres {
     const admit = async (target: Target) => (await begun.promise).admit(target);
     const place = authorityPath(settings.data, parts.home.root);
     const names = servedNames(settings.domain, addressOf(settings, settings.port).host);
-    const served = await certificateBy(place, names, ports.clock.now());
+    const served = await certificateBy(place, names);
     const proxy = new Proxy({
       clock: ports.clock,
       certificate: served.certificate,

@@ -41,8 +41,7 @@ it("nothing of a connection that has ended is kept: the end of the service finds
 });
 
 it("a client of TLS beyond the share of its address is closed without a word, which would be none of TLS", async () => {
-  const made = Date.UTC(2026, 0, 1);
-  const tls = certificateFor(["localhost"], newAuthority(made), made);
+  const tls = certificateFor(["localhost"], newAuthority());
   await using shop = await ListeningShop.start({}, { connections: new Shares(0), tls });
   const { hostname, port } = new URL(shop.baseURL);
   const socket = connect({ host: hostname, port: Number(port) }).on("error", () => {});
@@ -65,8 +64,7 @@ test.each([
   ["ends within the head of a record", [0x16, 3, 1]],
   ["ends within its first message", [0x16, 3, 1, 0, 200, 1, 0, 0]],
 ])("a client whose TLS handshake %s is closed after the time that a request has", async (_step, bytes) => {
-  const made = Date.UTC(2026, 0, 1);
-  const tls = certificateFor(["localhost"], newAuthority(made), made);
+  const tls = certificateFor(["localhost"], newAuthority());
   await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200, tls });
   const { hostname, port } = new URL(shop.baseURL);
   const socket = connect({ host: hostname, port: Number(port) }).on("error", () => {});

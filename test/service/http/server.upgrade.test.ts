@@ -71,7 +71,7 @@ it("a connection that breaks while it is taken over for a WebSocket ends, and en
 });
 
 it("a connection whose TLS channel breaks ends, also where it was taken over for a WebSocket", async () => {
-  const tls = certificateFor(["localhost"], newAuthority(0), 0);
+  const tls = certificateFor(["localhost"], newAuthority());
   await using shop = await ListeningShop.start(
     {},
     { tls },

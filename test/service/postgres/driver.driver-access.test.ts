@@ -30,7 +30,7 @@ const nobody = () => Promise.reject(new Error("nobody is let in"));
 
 /** Takes WebSockets, and answers what remembers them and the port. */
 async function listening(): Promise<{ proxy: Recording; port: number }> {
-  const certificate = certificateFor(["localhost"], newAuthority(0), 0);
+  const certificate = certificateFor(["localhost"], newAuthority());
   const proxy = new Recording({ clock: realClock, certificate, admit: nobody, onError: () => {} });
   const access = new DriverAccess(realClock, proxy, nobody, nobody);
   const server = createServer().on("upgrade", (incoming, socket, head) => {

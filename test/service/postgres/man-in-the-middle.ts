@@ -12,8 +12,7 @@ export class ManInTheMiddle implements AsyncDisposable {
   readonly port: number;
 
   static async start(target: { host: string; port: number; serverName: string }): Promise<ManInTheMiddle> {
-    const now = Date.now();
-    const { certificate, key } = certificateFor([target.serverName], newAuthority(now), now);
+    const { certificate, key } = certificateFor([target.serverName], newAuthority());
     const secureContext = createSecureContext({ cert: certificate, key });
     const sockets = new Set<Socket>();
     const server = createServer((client) => {

@@ -15,8 +15,7 @@ import { Shares } from "../../../src/service/sharing/shares.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-const made = Date.UTC(2026, 0, 1);
-const certificate = certificateFor(["localhost"], newAuthority(made), made);
+const certificate = certificateFor(["localhost"], newAuthority());
 const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef")));
 const letIn = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
 const parameters = new Map([

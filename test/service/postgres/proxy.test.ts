@@ -16,8 +16,7 @@ import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/servic
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-const made = Date.UTC(2026, 0, 1);
-const certificate = certificateFor(["localhost"], newAuthority(made), made);
+const certificate = certificateFor(["localhost"], newAuthority());
 const verifier = parseVerifier(await scramVerifier("secret", Buffer.from("0123456789abcdef")));
 /** AuthenticationOk and ReadyForQuery: this server takes every client at once. */
 const letIn = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);

@@ -9,14 +9,13 @@ import { startupPacket } from "../../../src/service/postgres/session/messages.ts
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-const made = Date.UTC(2026, 0, 1);
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /** A proxy that lets nobody in, and says which compute was meant. */
 async function listening(): Promise<{ proxy: Proxy; port: number }> {
   const proxy = new Proxy({
     clock: new VirtualClock(),
-    certificate: certificateFor(["localhost"], newAuthority(made), made),
+    certificate: certificateFor(["localhost"], newAuthority()),
     admit: ({ endpointId }) => Promise.reject(new Rejection("08P01", `nobody logs in at ${endpointId}`)),
     onError: () => {},
   });

@@ -20,22 +20,23 @@ const oids = {
   ecdsaWithSha256: "2a8648ce3d040302",
 } as const;
 
-const day = 24 * 3_600_000;
+/** The time in which certificates hold: for ever (RFC 5280, 4.1.2.5), whatever the machine's clock says then. */
+const validity = { from: "20000101000000Z", to: "99991231235959Z" } as const;
 
 /** Key usages as bit strings. */
 const usages = { signCertificates: "0106", signHandshakes: "0780" } as const;
 
-/** Makes an authority for ten years, which signs itself. */
-export function newAuthority(now: number): Certificate {
-  return signed(undefined, now, [
+/** Makes an authority, which signs itself. */
+export function newAuthority(): Certificate {
+  return signed(undefined, [
     extension("basicConstraints", sequence(der(0x01, Buffer.from([0xff]))), "critical"),
     extension("keyUsage", der(0x03, Buffer.from(usages.signCertificates, "hex")), "critical"),
   ]);
 }
 
-/** Makes a server's certificate by an authority, for ten years and these DNS names and IPv4 addresses. */
-export function certificateFor(names: readonly string[], authority: Certificate, now: number): Certificate {
-  return signed(authority.key, now, [
+/** Makes a server's certificate by an authority, for these DNS names and IPv4 addresses. */
+export function certificateFor(names: readonly string[], authority: Certificate): Certificate {
+  return signed(authority.key, [
     extension("basicConstraints", sequence(), "critical"),
     extension("keyUsage", der(0x03, Buffer.from(usages.signHandshakes, "hex")), "critical"),
     extension("extendedKeyUsage", sequence(oid("serverAuth"))),
@@ -45,7 +46,7 @@ export function certificateFor(names: readonly string[], authority: Certificate,
 }
 
 /** Makes a key and its certificate, signed by the issuer's key or by its own. */
-function signed(issuer: string | undefined, now: number, extensions: readonly Buffer[]): Certificate {
+function signed(issuer: string | undefined, extensions: readonly Buffer[]): Certificate {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const issuerKey = issuer ?? key;
@@ -58,7 +59,7 @@ function signed(issuer: string | undefined, now: number, extensions: readonly Bu
     der(0x02, serial),
     algorithm,
     nameOf(publicKeyOf(issuerKey)),
-    sequence(time(now - day), time(now + 3650 * day)),
+    sequence(time(validity.from), time(validity.to)),
     nameOf(subject),
     subject,
     der(0xa3, sequence(...extensions, extension("subjectKeyIdentifier", der(0x04, keyId(subject))))),
@@ -109,7 +110,6 @@ function der(tag: number, content: Buffer): Buffer {
 }
 
 /** GeneralizedTime, which knows years after 2049. */
-function time(ms: number): Buffer {
-  const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
+function time(text: string): Buffer {
   return der(0x18, Buffer.from(text, "ascii"));
 }

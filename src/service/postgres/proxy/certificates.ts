@@ -20,17 +20,17 @@ export function authorityPath(data: string, root: string): string {
  * Makes the certificate of this run by the authority of earlier runs, which is made where there is none: clients keep
  * trusting the service over restarts and changes of names.
  */
-export async function certificateBy(path: string, names: readonly string[], now: number): Promise<ServedCertificate> {
+export async function certificateBy(path: string, names: readonly string[]): Promise<ServedCertificate> {
   const files = { certificate: `${path}.crt`, key: `${path}.key` };
   const read = (file: string) => readFile(file, "utf8").catch(unlessGone);
   const [certificate, key] = [await read(files.certificate), await read(files.key)];
   let authority = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
   if (authority === undefined) {
-    authority = newAuthority(now);
+    authority = newAuthority();
     await writePrivate(files.key, authority.key, undefined);
     await writeFile(files.certificate, authority.certificate, { mode: 0o644 });
   }
-  return { certificate: certificateFor(names, authority, now), authorityFile: files.certificate };
+  return { certificate: certificateFor(names, authority), authorityFile: files.certificate };
 }
 
 /** The names under which clients may reach the proxy. Certificates hold no IPv6 addresses here. */

@@ -5,8 +5,6 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { authorityPath, certificateBy, servedNames } from "../../../../src/service/postgres/proxy/certificates.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 
-const now = Date.UTC(2026, 0, 1);
-
 let directory: ReturnType<typeof temporaryDirectory>;
 beforeEach(() => {
   directory = temporaryDirectory("certificates");
@@ -20,10 +18,10 @@ it("the authority lies beside the store, or with all else of a service that keep
 
 it("the certificates of each run are of one authority, whose key the service alone reads", async () => {
   const path = join(directory.path, "authority");
-  const first = await certificateBy(path, ["one.example.com"], now);
+  const first = await certificateBy(path, ["one.example.com"]);
   expect(first.authorityFile).toBe(`${path}.crt`);
   const authority = readFileSync(first.authorityFile, "utf8");
-  const second = await certificateBy(path, ["two.example.com"], now);
+  const second = await certificateBy(path, ["two.example.com"]);
   expect([second.authorityFile, readFileSync(second.authorityFile, "utf8")]).toEqual([`${path}.crt`, authority]);
   const { publicKey } = new X509Certificate(authority);
   const served = [first, second].map(({ certificate }) => new X509Certificate(certificate.certificate));
@@ -35,9 +33,9 @@ it("the certificates of each run are of one authority, whose key the service alo
 it("an authority of which a part is lost is made again as a whole", async () => {
   const path = join(directory.path, "authority");
   for (const lost of ["crt", "key"]) {
-    await certificateBy(path, ["localhost"], now);
+    await certificateBy(path, ["localhost"]);
     rmSync(`${path}.${lost}`);
-    const { certificate, authorityFile } = await certificateBy(path, ["localhost"], now);
+    const { certificate, authorityFile } = await certificateBy(path, ["localhost"]);
     const { publicKey } = new X509Certificate(readFileSync(authorityFile));
     expect(new X509Certificate(certificate.certificate).verify(publicKey)).toBe(true);
   }
@@ -45,11 +43,11 @@ it("an authority of which a part is lost is made again as a whole", async () => 
 
 it("an authority that is there and cannot be read keeps its key: another one would end what clients trust", async () => {
   const path = join(directory.path, "authority");
-  await certificateBy(path, ["localhost"], now);
+  await certificateBy(path, ["localhost"]);
   const key = readFileSync(`${path}.key`, "utf8");
   rmSync(`${path}.crt`);
   mkdirSync(`${path}.crt`);
-  await expect(certificateBy(path, ["localhost"], now)).rejects.toThrow(/EISDIR/);
+  await expect(certificateBy(path, ["localhost"])).rejects.toThrow(/EISDIR/);
   expect(readFileSync(`${path}.key`, "utf8")).toBe(key);
 });
 
