@@ -35,6 +35,14 @@ it.each([
   expect(await running.stop()).toBe(0);
 });
 
+it("the service is not the first process of its container, which takes in what a killed server leaves", () => {
+  expect(parse(readFileSync(join(folder, "compose.yaml"), "utf8"))).toHaveProperty("services.service.init", true);
+  const [deployment] = parseAllDocuments(readFileSync(join(folder, "kubernetes.yaml"), "utf8"))
+    .map((document) => document.toJS())
+    .filter(({ kind }) => kind === "Deployment");
+  expect(deployment).toHaveProperty("spec.template.spec.shareProcessNamespace", true);
+});
+
 it("the service of kubernetes.yaml is in the namespace and under the name that it advertises", () => {
   const [namespace, service] = parseAllDocuments(readFileSync(join(folder, "kubernetes.yaml"), "utf8")).map(
     (document) => Named.parse(document.toJS()).metadata.name,
