@@ -5,8 +5,10 @@ import { limited, type ServiceClock } from "../../clock.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { preparedIn } from "../data/prepared-files.ts";
 import { isSegment, placeAt, placeOf } from "../data/segments.ts";
+import { eachFile } from "../host/each-file.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { enabled, notOfExtension, ownSchemas, relations } from "../schema/kind.ts";
+import { smallest } from "../server/config.ts";
 import type { OwnServer } from "../server/own-server.ts";
 import { rollBackPrepared } from "../session/prepared.ts";
 import { identifier } from "../session/quoting.ts";
@@ -38,8 +40,12 @@ export async function makeSchemaOnly(
 ): Promise<void> {
   // Data with prepared transactions remembers the places that they needed until a server runs without them.
   const prepared = (await preparedIn(data)).length > 0;
+  let files = 0;
+  await eachFile(data, async () => void (files += 1));
+  // All tables are emptied at once, as keys refer to others: each is locked, and what belongs to it.
+  const max_locks_per_transaction = String(Math.max(64, Math.ceil(files / smallest.maxConnections)));
   // A worker of autovacuum would keep what it may still see.
-  const server = await serve({ autovacuum: "off" });
+  const server = await serve({ autovacuum: "off", max_locks_per_transaction });
   let isLate = false;
   const end = () => {
     isLate = true;

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { basename } from "node:path";
+import { settingNumber } from "../../computes/setting-bounds.ts";
 import { lastLimits } from "../data/backup.ts";
 import { mayHavePrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
@@ -32,7 +33,9 @@ export class OwnServers {
     const { home, sessions } = this.#ports;
     const own = ownConfig(this.#ports, data, edition.major);
     // Prepared transactions need the locks that they had.
-    const limits = (await mayHavePrepared(data)) ? largerOf(own.limits, await lastLimits(data)) : own.limits;
+    const before = (await mayHavePrepared(data)) ? await lastLimits(data) : own.limits;
+    const maxLocks = settingNumber(more.settings ?? {}, "max_locks_per_transaction");
+    const limits = largerOf(before, { ...own.limits, maxLocks });
     const config = { ...own, ...more, limits, settings: { ...own.settings, ...more.settings } };
     const logFile = home.making(`${basename(data)}.log`);
     const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config).catch(async (error) => {
