@@ -10,7 +10,7 @@ export const longestBody = 1_000_000;
 export const longestOfStranger = 10_000;
 
 /** Number of pieces of a body that may be small, and the bytes that they have on average beyond that. */
-const tinyPieces = { most: 10_000, bytes: 64 };
+const tinyPieces = { most: 1000, bytes: 64 };
 
 /** The part of a body that is kept. */
 export interface BodyRoom {
@@ -62,7 +62,6 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
       else refuse(refusals.noRoomForBytes());
       incoming.resume();
     };
-    endTinyPieces(incoming);
     const read = (chunk: Buffer) => {
       if (isRefused) return undefined;
       length += chunk.length;
@@ -89,14 +88,16 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
 
 /**
  * Ends the connection of a client that sends a long body in tiny pieces, kept or dropped: each costs as much as a whole
- * chunk of bytes does.
+ * chunk of bytes does. They are counted as Node takes them out of a chunk, and not when they are read, after all of it.
  */
 export function endTinyPieces(incoming: IncomingMessage): void {
+  const push = incoming.push.bind(incoming);
   let pieces = 0;
   let length = 0;
-  incoming.on("data", (piece: Buffer) => {
+  incoming.push = (piece: Buffer | null) => {
     pieces += 1;
-    length += piece.length;
+    length += piece?.length ?? 0;
     if (pieces > tinyPieces.most && length < pieces * tinyPieces.bytes) incoming.destroy();
-  });
+    return !incoming.destroyed && push(piece);
+  };
 }

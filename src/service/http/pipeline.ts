@@ -8,12 +8,15 @@ const mostWaiting = 20;
 /** Longest time for a request to wait for the answer to the one before it, in milliseconds. */
 const longestWaitMs = 60_000;
 
-/** Length of the pieces in which many requests are taken apart, in bytes: those of some eighty at most. */
+/** Length of the pieces in which a chunk of very many lines is taken apart, in bytes: some eighty requests at most. */
 const pieceLength = 2048;
 
+/** The most lines of a chunk that is taken apart as a whole: a request has three, and a piece of a body two. */
+const mostLines = 3 * mostWaiting;
+
 /**
- * Has Node take a chunk of very many requests apart piece by piece, until the connection ends: each costs time, also
- * where those before it have ended the connection.
+ * Has Node take a chunk of very many requests, or pieces of a body, apart piece by piece, until the connection ends:
+ * each costs time, also where those before it have ended the connection.
  */
 export function takeApart(socket: Socket): void {
   const push = socket.push.bind(socket);
@@ -29,15 +32,14 @@ export function takeApart(socket: Socket): void {
   socket.on("data", listener).off("data", listener);
 }
 
-const headEnd = Buffer.from("\r\n\r\n");
+const lineEnd = Buffer.from("\r\n");
 
-/** True for a chunk with the ends of more requests than a client may send ahead. */
 function hasMany(chunk: Buffer): boolean {
   let at = 0;
-  for (let ends = 0; ends <= mostWaiting; ends += 1) {
-    const end = chunk.indexOf(headEnd, at);
+  for (let lines = 0; lines <= mostLines; lines += 1) {
+    const end = chunk.indexOf(lineEnd, at);
     if (end < 0) return false;
-    at = end + headEnd.length;
+    at = end + lineEnd.length;
   }
   return true;
 }

@@ -93,6 +93,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   const pipelines = new Pipelines(service.context.clock);
   const long = new LongAnswers(bytes);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    endTinyPieces(incoming);
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     pipelines.take(incoming, outgoing, () => {
       answer({ service, sqlAccess: sql, bytes, long, incoming, outgoing }).catch((error: unknown) => {
@@ -124,10 +125,10 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
 async function answer(request: Request): Promise<void> {
   const { service, sqlAccess, incoming, outgoing } = request;
   const url = urlOf(incoming);
-  if (url === null) return send(outgoing, badTarget);
+  if (url === null) return sendBeforeEnd(request, badTarget);
   const call = callOf(incoming, url);
   const access = call.path === "/sql" ? sqlAccess : undefined;
-  if (access && call.method === "OPTIONS") return send(outgoing, preflight(call));
+  if (access && call.method === "OPTIONS") return sendBeforeEnd(request, preflight(call));
   if (access && call.method === "POST") return answerSql(request, access, call);
   const exchange = await exchanged(request, call);
   if (exchange instanceof Refusal) return sendBeforeEnd(request, service.refused(call, exchange));
@@ -191,7 +192,8 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
 /** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */
 async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: ServiceReply): Promise<void> {
   if (incoming.complete) return send(outgoing, reply);
-  endTinyPieces(incoming);
+  // Node would drop it without an end.
+  incoming.resume();
   send(outgoing, reply);
   await elapsed(service.context.clock, lingerMs);
   if (!incoming.complete) incoming.destroy();

@@ -1,3 +1,4 @@
+import { IncomingMessage } from "node:http";
 import { expect, it, test, vi } from "vitest";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
@@ -155,9 +156,32 @@ it("a connection whose body comes in thousands of tiny pieces is ended, whether 
   await ended(`${post(chunked)}${large}${large}`);
   expect(shop.sent).toEqual([]);
   const few = new Wire(shop);
-  few.send(`${post(chunked)}${tiny.repeat(9000)}0\r\n\r\n`);
+  few.send(`${post(chunked)}${tiny.repeat(900)}0\r\n\r\n`);
   expect(await few.answer()).toMatch(/^HTTP\/1\.1 400 /);
   few.socket.destroy();
+});
+
+test.each([
+  ["nobody reads it", "POST http://elsewhere/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"],
+  ["it is kept", post("Transfer-Encoding: chunked")],
+  ["the one before waits", `GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n${post("Transfer-Encoding: chunked")}`],
+])("few of thousands of tiny pieces that come at once are taken out of a body, also where %s", async (_when, begin) => {
+  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
+  const taken = vi.spyOn(IncomingMessage.prototype, "push");
+  const wire = new Wire(shop);
+  wire.send(begin + "1\r\n \r\n".repeat(20_000));
+  // Well before it would end as an idle one.
+  await expect.poll(() => wire.socket.destroyed).toBe(true);
+  expect(taken.mock.calls.length).toBeLessThan(2000);
+  taken.mockRestore();
+});
+
+it("a body that is too long is read no further than to its refusal where the URL is no valid one", async () => {
+  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
+  const wire = new Wire(shop);
+  wire.send("POST http://elsewhere/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 400 /);
+  await expect.poll(() => wire.socket.destroyed).toBe(true);
 });
 
 it("the bytes of a body whose connection is ended for its tiny pieces are given back", async () => {

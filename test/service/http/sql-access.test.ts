@@ -288,15 +288,21 @@ it("all computes of an owner hold one part of the bytes, and those of another th
   expect(await held.promise).toEqual([48, 0, 0, 24, 12, 6]);
 });
 
-it("the connection of a client that is refused before its body is read ends where that comes in tiny pieces", async () => {
-  await using shop = await start(new Shares());
-  // Without the end of the time that the sender has to read its answer.
-  const after = vi.spyOn(shop.core.context.clock, "after").mockImplementation(() => () => {});
-  onTestFinished(() => after.mockRestore());
-  const wire = new Wire(shop);
-  wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
-  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 400 /);
-  wire.send("1\r\n \r\n".repeat(100_000));
-  // Well before it would end as an idle one.
-  await expect.poll(() => wire.socket.destroyed).toBe(true);
-});
+it.each([
+  ["is refused", "POST", 400],
+  ["asks what it may send", "OPTIONS", 200],
+])(
+  "the connection of a client that %s before its body is read ends where that comes in tiny pieces",
+  async (_, method, status) => {
+    await using shop = await start(new Shares());
+    // Without the end of the time that the sender has to read its answer.
+    const after = vi.spyOn(shop.core.context.clock, "after").mockImplementation(() => () => {});
+    onTestFinished(() => after.mockRestore());
+    const wire = new Wire(shop);
+    wire.send(`${method} /sql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    expect(await wire.answer()).toContain(`HTTP/1.1 ${status} `);
+    wire.send("1\r\n \r\n".repeat(100_000));
+    // Well before it would end as an idle one.
+    await expect.poll(() => wire.socket.destroyed).toBe(true);
+  },
+);
