@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -98,14 +99,21 @@ export class Home {
     return join(this.root, "making", name);
   }
 
-  /** Programs that the servers' user may run: those given, or a copy where that user cannot reach them. */
+  /**
+   * Programs that the servers' user may run: those given, or a copy where that user cannot reach them. Others that were
+   * copied under the name go: of an earlier release, or of another place.
+   */
   async reachable(installation: string, name: string): Promise<string> {
     if (this.user === undefined || (await mayEnter(installation, this.user))) return installation;
-    const copy = join(this.root, name);
+    const stats = await Promise.all([".", "bin"].map((part) => stat(join(installation, part)).catch(unlessGone)));
+    const edition = hash("sha256", [installation, ...stats.map((one) => one?.mtimeMs)].join(" ")).slice(0, 12);
+    const copy = join(this.root, `${name}-${edition}`);
     if (existsSync(copy)) return copy;
     const staging = this.making(name);
     await rm(staging, { recursive: true, force: true });
     await copyTree(installation, staging, { owner: this.user, hardLinks: true, mode: 0o755 });
+    for (const other of await readdir(this.root))
+      if (other === name || other.startsWith(`${name}-`)) await rm(join(this.root, other), { recursive: true });
     await rename(staging, copy);
     return copy;
   }

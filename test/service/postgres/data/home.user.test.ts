@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,7 +48,7 @@ async function reached(mode: number, user: ProcessUser): Promise<string> {
   mkdirSync(programs);
   chmodSync(programs, mode);
   return home.reachable(programs, "copy").then(
-    (path) => basename(path),
+    (path) => basename(path).replace(/-[0-9a-f]{12}$/, ""),
     (error: unknown) => String(error),
   );
 }
@@ -93,10 +94,32 @@ describe("servers of a user that is not the service's", () => {
       const same = statSync(join(copy, "postgres")).ino === inode;
       return [copy, readdirSync(copy), mode & 0o777, uid, same, existsSync(home.making("copy"))];
     };
-    const whole = [join(home.root, "copy"), ["postgres"], 0o755, other, true, false];
     const outcome = await copied().catch(codeOf);
-    rmSync(original);
-    expect([outcome, await copied().catch(codeOf)]).toEqual(isRoot ? [whole, whole] : ["EPERM", "EPERM"]);
+    const place: unknown = expect.stringContaining(join(home.root, "copy-"));
+    const whole = [place, ["postgres"], 0o755, other, true, false];
+    expect([outcome, await copied().catch(codeOf)]).toEqual(isRoot ? [whole, outcome] : ["EPERM", "EPERM"]);
+  });
+
+  it("programs of another release, or of another place, take the place of those that were copied before", async () => {
+    const home = Object.assign(await opened(), { user: { uid: other, gid: other } });
+    mkdirSync(join(home.root, "copy"));
+    const outcomes: unknown[] = [];
+    for (const [place, program, changedAt] of [
+      ["one", "postgres", 1000],
+      ["one", "postgres-of-another-release", 2000],
+      ["other", "postgres-of-another-place", 2000],
+    ] as const) {
+      const programs = join(directory, "above", place);
+      mkdirSync(programs, { recursive: true });
+      chmodSync(join(directory, "above"), 0o700);
+      writeFileSync(join(programs, program), "");
+      utimesSync(programs, changedAt, changedAt);
+      outcomes.push(await home.reachable(programs, "copy").then((copy) => readdirSync(copy), codeOf));
+    }
+    const [first, second] = ["postgres", "postgres-of-another-release"];
+    const all = [[first], [first, second], ["postgres-of-another-place"]];
+    const copies = readdirSync(home.root).filter((name) => name.startsWith("copy"));
+    expect([outcomes, copies.length]).toEqual(isRoot ? [all, 1] : [Array(3).fill("EPERM"), 1]);
   });
 
   it("programs behind a link that the user may follow are copied where that may not enter a directory above them", async () => {
@@ -106,7 +129,7 @@ describe("servers of a user that is not the service's", () => {
     chmodSync(join(directory, "closed"), 0o700);
     symlinkSync(programs, join(directory, "link"));
     const outcome = await home.reachable(join(directory, "link"), "copy").catch(codeOf);
-    expect(outcome).toBe(isRoot ? join(home.root, "copy") : "EPERM");
+    expect(String(outcome).replace(/-[0-9a-f]{12}$/, "")).toBe(isRoot ? join(home.root, "copy") : "EPERM");
   });
 
   it("a service whose data the user cannot reach says where to put it", async () => {
