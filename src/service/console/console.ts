@@ -89,6 +89,8 @@ export class Console {
     if (problem) return pageReply(403, nothingHere, { ...layout, problem });
     if (call.method === "POST" && call.path === "/app/sign-out") {
       this.#sessions.close(cookie);
+      // Other pages of the session end with it.
+      this.#changes.report();
       return withCookie(redirect("/"), takeCookie(call));
     }
     return this.#answerTo(call, at, { session, account, layout });

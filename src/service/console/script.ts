@@ -129,7 +129,11 @@ function follow() {
     document.documentElement.classList.add("live");
     soon();
   });
-  stream.addEventListener("error", () => document.documentElement.classList.remove("live"));
+  stream.addEventListener("error", ({ target }) => {
+    document.documentElement.classList.remove("live");
+    // Refused: the session has ended, which the page then shows, or many other pages follow.
+    if (target.readyState === EventSource.CLOSED) refresh();
+  });
 }
 
 if (main !== null) {

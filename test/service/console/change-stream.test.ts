@@ -78,6 +78,13 @@ it("the stream is for those who are signed in, and ends with the session", () =>
   expect(statusOf(bob)).toBe(401);
 });
 
+it("the stream ends as its person signs out on another page, though nothing else happens", () => {
+  const ana = signedIn();
+  const follower = new Follower(ana);
+  ana.post("/app/sign-out");
+  expect([follower.counts.length, follower.ended]).toEqual([1, true]);
+});
+
 it("the stream of a session that has ended is ended once, follows no further change and gives its place to another", () => {
   const [ana, bob] = [signedIn(), new Visitor(shop.core).signIn("acc-bob")];
   const crowd = crowdOf(3).flatMap((one) => Array.from({ length: 50 }, () => new Follower(one)));

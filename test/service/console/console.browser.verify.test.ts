@@ -175,6 +175,15 @@ it("a page names the person in whose name its forms act, also after another one 
   await who.getByText("bob@example.com").waitFor({ timeout: 20_000 });
 });
 
+it("a page asks to sign in once the person has signed out on another one, though nothing has changed since", async () => {
+  const { site, page } = await openAs(branchPath);
+  await using _ = site;
+  const token = await page.locator("header input[name=token]").inputValue();
+  await page.request.post(`${site.address}/app/sign-out`, { form: { token } });
+  await page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: 30_000 });
+  expect(await page.locator("header .who").count()).toBe(0);
+});
+
 it("a connection string and its code are copied with one button each, also while their password is masked", async () => {
   const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
   await using _ = site;
