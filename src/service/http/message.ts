@@ -56,3 +56,15 @@ export function serialisedReply(
 ): ServiceReply {
   return { status, headers: { "content-type": "application/json; charset=utf-8", ...headers }, body };
 }
+
+const tooMany = "too many connections of your address are open: close some, and try again\n";
+/** The whole answer on a connection that is not taken in. */
+export const tooManyConnections = [
+  "HTTP/1.1 503 Service Unavailable",
+  "content-type: text/plain",
+  "retry-after: 1",
+  "connection: close",
+  `content-length: ${tooMany.length}`,
+  "",
+  tooMany,
+].join("\r\n");

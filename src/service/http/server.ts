@@ -13,7 +13,7 @@ import { closeWith, listenOn, takeIn } from "../sharing/take-in.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { LongAnswers } from "./long-answers.ts";
-import type { ServiceCall, ServiceReply } from "./message.ts";
+import { type ServiceCall, type ServiceReply, tooManyConnections } from "./message.ts";
 import { Pipelines, takeApart } from "./pipeline.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
 import { badTarget, urlOf } from "./target.ts";
@@ -35,6 +35,9 @@ const most = { connections: 16_384, partOfFiles: 1 / 2 };
  * milliseconds.
  */
 const lingerMs = 500;
+
+/** Bytes of a client that has not logged in at `/sql`: Node reads so many of its body, or of what comes after it. */
+const unreadBytes = 131_072;
 
 /** A service that listens. */
 export interface Listening {
@@ -163,9 +166,12 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   const { service, bytes, long, incoming, outgoing } = request;
   const { headers = {} } = call;
   const gone = goneSignal(outgoing);
-  const holdings: Holding[] = [];
+  const from = networkOf(call.remote);
+  const unread = bytes.of(from);
+  const holdings: Holding[] = [unread];
   let caller: string | undefined;
   const hold = (endpointId: string) => {
+    unread.release();
     caller = ownerOf(service.context.store, endpointId);
     const holding = bytes.of(caller, service.context.clock);
     holdings.push(holding);
@@ -173,7 +179,7 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
   };
   const release = () => holdings.forEach((holding) => holding.release());
   try {
-    const from = networkOf(call.remote);
+    if (!unread.take(unreadBytes)) throw refusals.noRoomForBytes();
     const reply = await sql.answer({ headers, from, hold, body: (room) => readBody(incoming, room), gone });
     // An error has the words of a client, and may be long.
     const hasRoom = caller === undefined || long.count({ caller, outgoing }, reply.body);
@@ -286,15 +292,3 @@ function cut(outgoing: ServerResponse, { status, headers, body = "" }: ServiceRe
   outgoing.writeHead(status, { ...headers, "content-length": bytes.length });
   outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.destroy());
 }
-
-const tooMany = "too many connections of your address are open: close some, and try again\n";
-/** The whole answer on a connection that is not taken in. */
-const tooManyConnections = [
-  "HTTP/1.1 503 Service Unavailable",
-  "content-type: text/plain",
-  "retry-after: 1",
-  "connection: close",
-  `content-length: ${tooMany.length}`,
-  "",
-  tooMany,
-].join("\r\n");

@@ -10,6 +10,7 @@ import { ListeningShop } from "../support/listening.ts";
 import { keys, main, primary, project } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
+const MiB = 1024 ** 2;
 const limits = { depth: 10, width: 10, values: 10, string: 1_000_000, escapes: 10, names: 10_000 };
 
 /** Answers with the length of a body that has at most a megabyte, if the client logs in as `app`. */
@@ -69,21 +70,21 @@ async function answered(
 }
 
 it("nothing of a body is read before its sender has logged in, and one without room waits for that of another", async () => {
-  const bytes = new Shares(400_000);
+  const bytes = new Shares(1_000_000);
   await using shop = await start(bytes);
   const unfinished = ["stranger", "app"].map((user) => {
     const wire = new Wire(shop);
     wire.send(
       `POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: ${user}\r\nContent-Length: 900000\r\n\r\n`,
     );
-    wire.send("x".repeat(150_000));
+    wire.send("x".repeat(400_000));
     return wire;
   });
   expect(await unfinished[0]?.answer()).toMatch(/^HTTP\/1\.1 400 /);
   await unfinished[0]?.ended;
-  await expect.poll(() => bytes.all).toBe(150_000);
+  await expect.poll(() => bytes.all).toBe(400_000);
   let isAnswered = false;
-  const waiting = answered(shop, "app", 100_000).finally(() => (isAnswered = true));
+  const waiting = answered(shop, "app", 110_000).finally(() => (isAnswered = true));
   expect(await answered(shop, "app", 10_000)).toEqual([200, "*"]);
   expect(isAnswered).toBe(false);
   unfinished[1]?.socket.destroy();
@@ -92,22 +93,42 @@ it("nothing of a body is read before its sender has logged in, and one without r
 });
 
 it("a body of which each piece waits for room, also the last one after its end has come, is read whole", async () => {
-  const bytes = new Shares(400_000);
+  const bytes = new Shares(1_000_000);
   const access = new Access();
   await using shop = await start(bytes, access);
   const [most, rest] = [bytes.of("ep-1"), bytes.of("ep-1")];
-  expect([most.take(150_000), rest.take(40_000)]).toEqual([true, true]);
+  expect([most.take(450_000), rest.take(40_000)]).toEqual([true, true]);
   const wire = new Wire(shop);
   wire.send("POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: app\r\nContent-Length: 60000\r\n\r\n");
   wire.send("x".repeat(30_000));
   await expect.poll(() => access.waits).toBe(1);
   wire.send("y".repeat(30_000));
   rest.release();
-  await expect.poll(() => bytes.all).toBe(180_000);
+  await expect.poll(() => bytes.all).toBe(480_000);
   await elapsed(realClock, 50);
   most.release();
   expect(await wire.answer()).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n60000$/);
   wire.socket.destroy();
+});
+
+it("what Node reads of those who have not logged in counts in the share of their network until they are answered", async () => {
+  const bytes = new Shares(7 * 131_072);
+  const refused = Promise.withResolvers<void>();
+  const answer = async () => {
+    await refused.promise;
+    return { status: 400, headers: {} };
+  };
+  await using shop = await start(bytes, Object.assign(new Access(), { answer }));
+  const wires = Array.from({ length: 5 }, (_, index) => new Wire(shop, index === 4 ? "127.0.0.2" : "127.0.0.1"));
+  for (const wire of wires) {
+    wire.send(`POST /sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n${"x".repeat(200_000)}`);
+  }
+  // One of them is beyond the share of its network.
+  await expect.poll(() => wires.filter(({ received }) => received.startsWith("HTTP/1.1 503 ")).length).toBe(1);
+  await expect.poll(() => bytes.all).toBe(4 * 131_072);
+  refused.resolve();
+  await expect.poll(() => wires.filter(({ received }) => received.startsWith("HTTP/1.1 400 ")).length).toBe(4);
+  await expect.poll(() => bytes.all).toBe(0);
 });
 
 it("an answer in pieces arrives whole, with its length", async () => {
@@ -270,11 +291,11 @@ it("all computes of an owner hold one part of the bytes, and those of another th
   const computes = [primary];
   const answer = (call: SqlCall) => {
     const parts = computes.map((id) => call.hold(id));
-    held.resolve(parts.map((part) => Array.from({ length: 96 }, () => part.take(1)).filter(Boolean).length));
+    held.resolve(parts.map((part) => Array.from({ length: 96 }, () => part.take(MiB)).filter(Boolean).length));
     return Promise.resolve({ status: 200, headers: {} });
   };
   const access = { answer, refresh: () => Promise.resolve(), upgrade: () => {} };
-  await using shop = await ListeningShop.start({}, { bytes: new Shares(96) }, access);
+  await using shop = await ListeningShop.start({}, { bytes: new Shares(96 * MiB) }, access);
   const make = (key: string, projectId: string, body: object) => {
     const call = { method: "POST", path: `/api/v2/projects/${projectId}/endpoints`, body: JSON.stringify(body) };
     const { body: text = "" } = shop.core.call({ ...call, headers: { authorization: `Bearer ${key}` } });
