@@ -16,7 +16,7 @@ import { scramVerifier } from "../session/scram.ts";
 import { runWritten } from "../session/written.ts";
 import { Attempts } from "./attempts.ts";
 import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
-import { putDatabases } from "./database-sync.ts";
+import { dropDatabase, putDatabases } from "./database-sync.ts";
 import { guardOutputPlugins } from "./output-plugins.ts";
 
 export interface SyncPlan {
@@ -39,6 +39,11 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   const attempts = new Attempts(client);
   const existing = await namesIn(client, plan);
   const gone = await putLogins(client, plan, existing.roles, attempts);
+  // The rest of a database whose drop was broken off keeps roles and its name, and nobody can enter it.
+  for (const [left = ""] of await client.query("SELECT datname FROM pg_database WHERE datconnlimit = -2")) {
+    const drop = () => dropDatabase({ client, connect: plan.connect }, left ?? "");
+    if (await attempts.make(drop)) existing.databases.delete(left ?? "");
+  }
   const version = await serverVersion(client);
   const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
   if (outdated) {

@@ -99,7 +99,7 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
  * Drops a database with what keeps one: a client may have marked it as a template, and have left prepared transactions,
  * subscriptions, and slots that are read in it. Rejects with `Held` where a client keeps it all the same.
  */
-async function dropDatabase(connected: Connected, name: string): Promise<void> {
+export async function dropDatabase(connected: Connected, name: string): Promise<void> {
   const { client } = connected;
   try {
     const [row] = await client.query(`SELECT datistemplate, NOT datallowconn, datconnlimit,

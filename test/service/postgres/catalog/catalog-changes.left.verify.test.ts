@@ -58,4 +58,18 @@ describe("what is left of a database whose drop was broken off", () => {
     expect(made).toMatchObject({ status: "finished" });
     expect(await databasesOf("halved")).toEqual([]);
   });
+
+  it("a database that SQL makes, and whose drop is broken off, keeps no role and not its name", async () => {
+    const maker = await rig.newRole("maker");
+    await rig.query(uri, "CREATE DATABASE passing", "GRANT ALL ON DATABASE passing TO maker");
+    await rig.query(maker.replace("/stock?", "/passing?"), "CREATE SCHEMA made");
+    await leaveHalfDropped("passing");
+    const database = { name: "passing", owner_name: "app" };
+    const [made] = await rig.change("POST", `${branch}/databases`, { database });
+    expect(made).toMatchObject({ status: "finished" });
+    await rig.query(uri.replace("/stock?", "/passing?"), "SELECT 1");
+    const [deleted] = await rig.change("DELETE", `${branch}/roles/maker`);
+    expect(deleted).toMatchObject({ status: "finished" });
+    expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'maker'")).toEqual([]);
+  });
 });
