@@ -72,7 +72,7 @@ export function suspensionInWords(suspendTimeoutSeconds: number): string {
 }
 
 /** A whole number of the largest possible unit: `90 seconds`, `5 minutes`, `1 hour`. */
-function durationInWords(seconds: number): string {
+export function durationInWords(seconds: number): string {
   for (const [unit, name] of units) if (seconds >= unit && seconds % unit === 0) return counted(seconds / unit, name);
   return counted(seconds, "second");
 }

@@ -129,6 +129,17 @@ it("a branch is given an end, and loses it again", () => {
   expect(factsOf(id)["Ends"]).toBe("never");
 });
 
+it("a branch is given each end that its page offers", () => {
+  const id = made();
+  const [, offered = ""] = /<select name="seconds">(.*?)<\/select>/s.exec(ana.get(pathOf(id)).html) ?? [];
+  const ends = [...offered.matchAll(/value="(\d+)"[^>]*>(.*?)<\/option>/g)];
+  expect(ends.map(([, , words]) => words)).toEqual(["in 1 hour", "in 1 day", "in 7 days", "in 30 days"]);
+  for (const [, seconds = "", words] of ends) {
+    ana.post(`${pathOf(id)}/end`, { seconds });
+    expect(factsOf(id)["Ends"]).toContain(words);
+  }
+});
+
 it("a branch is given an end 30 days ahead, the latest there is, also between two seconds", () => {
   const id = made();
   shop.time.pass(1500 - (shop.time.now() % 1000));

@@ -1,17 +1,13 @@
 import { noteOf } from "../../domain/branch-note.ts";
 import type { Branch } from "../../store/branches.ts";
 import { type Html, html } from "../html.ts";
+import { durationInWords } from "../labels.ts";
 import type { Visit } from "../visit.ts";
 import { lineForm, option } from "./parts.ts";
 import { branchPath } from "./paths.ts";
 
 /** The ends that the page offers, in seconds from now. */
-const offeredEnds = [
-  [3600, "in 1 hour"],
-  [86_400, "in 1 day"],
-  [604_800, "in 7 days"],
-  [2_592_000, "in 30 days"],
-] as const;
+const offeredEnds = [3600, 86_400, 604_800, 2_592_000];
 
 /** Actions on a branch. Each is a form; the API decides whether it is allowed. */
 export function branchActions(visit: Visit, branch: Branch): Html {
@@ -36,7 +32,7 @@ function whyNone({ isDefault, isProtected }: Branch): string {
 }
 
 function endChoice({ expiresAt }: Branch): Html {
-  return html`<label>Ends <select name="seconds">${offeredEnds.map(([seconds, words]) => option(seconds, words))}${expiresAt !== undefined && option("", "never")}</select></label>
+  return html`<label>Ends <select name="seconds">${offeredEnds.map((seconds) => option(seconds, `in ${durationInWords(seconds)}`))}${expiresAt !== undefined && option("", "never")}</select></label>
 <button class="quiet">Set</button>`;
 }
 
