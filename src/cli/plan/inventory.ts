@@ -181,7 +181,6 @@ export class Inventory {
       return;
     }
     this.#claims.delete(metadata.uid);
-    this.#projectOf.delete(metadata.uid);
     this.#projectOf.set(uid, tracked.project);
     this.update(tracked, withUID(tracked.object, uid));
   }

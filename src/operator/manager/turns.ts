@@ -12,7 +12,7 @@ export function isNewsForSiblings({ type, object, previous }: Change<Compute>): 
 /** The siblings to enqueue once a Compute no longer keeps them from changing: as many of those that wait as may go. */
 export function nextInTurn(compute: Compute, { pools, indexes }: Informers): Compute[] {
   const pool = pools.byUid(owningPool(compute)?.uid ?? "");
-  if (pool === undefined || indexOf(pool, compute) === undefined) return [];
+  if (pool === undefined) return [];
   const isWaiting = (one: Compute) => shownReason(one) === "WaitingForTurn" && indexOf(pool, one) !== undefined;
   const waiting = indexes.members.of(pool.metadata.uid, isWaiting);
   return [...waiting].slice(0, maxUnavailableOf(pool));

@@ -84,7 +84,7 @@ function authenticated(context: ServiceContext, secret: string, remote: string, 
  * would replace it.
  */
 function isOwnWindow(call: ServiceCall): boolean {
-  return !isFromElsewhere(call) || (call.method === "GET" && call.headers?.["sec-fetch-dest"] === "document");
+  return !isFromElsewhere(call) || call.headers?.["sec-fetch-dest"] === "document";
 }
 
 /** The page that was requested before the sign-in. */

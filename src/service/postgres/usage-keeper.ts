@@ -55,7 +55,7 @@ export class UsageKeeper {
       this.#service.change((context, at) => {
         for (const id of ids) {
           const endpoint = context.store.endpoints.byId(id);
-          if (endpoint?.currentState !== "active") continue;
+          if (!endpoint) continue;
           meter(context, endpoint, at);
           context.store.endpoints.update(endpoint);
         }
