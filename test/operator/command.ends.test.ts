@@ -132,3 +132,36 @@ test("an operator whose health port is taken ends, says so, and holds no connect
   expect([status, server.open]).toEqual([1, 0]);
   expect(said.join()).toContain(`cannot listen on port ${port}`);
 });
+
+test.each([
+  [["--lease-namespace", "named"], { POD_NAMESPACE: "pod" }, "namespaces/named/leases/compute-operator"],
+  [["--lease-name", "shard"], { POD_NAMESPACE: "pod" }, "namespaces/pod/leases/shard"],
+  [[], {}, "namespaces/default/leases/compute-operator"],
+])("an operator with the flags %j in %j asks for the lease at %s", async (flags, env, path) => {
+  const stopping = new AbortController();
+  const asked: string[] = [];
+  const { behaviour } = server;
+  server.behaviour = (request, response) => {
+    if (request.url?.includes("/leases")) asked.push(request.url);
+    behaviour(request, response);
+  };
+  const running = runCommand(
+    ["--kubeconfig", join(directory, "kubeconfig"), "--http-port", "0", "--leader-elect", ...flags],
+    {
+      clock: realClock,
+      random: Math.random,
+      newID: () => "id",
+      stdout: () => {},
+      stderr: () => {},
+      log: { write: () => {} },
+      terminal: false,
+      env,
+      hostname: "laptop",
+      signal: stopping.signal,
+    },
+  );
+  await expect.poll(() => asked.length).toBeGreaterThan(0);
+  expect(asked[0]).toContain(path);
+  stopping.abort();
+  await running;
+});

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -63,6 +63,19 @@ it("--ready-file names a file that holds the base URL for as long as the service
   expect(readFileSync(file, "utf8")).toBe(`${baseURL}\n`);
   expect(await running.stop()).toBe(0);
   expect(existsSync(file)).toBe(false);
+});
+
+it("a ready file is there whole or not at all: what was there before it is no part of it", async () => {
+  const file = join(directory.path, "ready");
+  writeFileSync(file, "before");
+  const before = openSync(file, "r");
+  onTestFinished(() => closeSync(before));
+  running = new Running("--port", "0", "--ready-file", file);
+  await running.listening();
+  expect([
+    readFileSync(before, "utf8"),
+    readdirSync(directory.path).filter((name) => name.startsWith("ready")),
+  ]).toEqual(["before", ["ready"]]);
 });
 
 it("the ready file is gone before the service takes no more connections", async () => {

@@ -77,3 +77,11 @@ it("a service with Postgres that ends removes what it had made for it", async ()
   const root = `${data}.postgres`;
   expect([status, existsSync(join(root, "store")), existsSync(join(root, "owner"))]).toEqual([0, true, false]);
 });
+
+it.each([
+  ["no domain", [], "set --domain."],
+  ["a domain, at another port than clients expect", ["--domain", "db.test"], "the service needs --postgres-port 5432"],
+])("a service with Postgres that has %s says what that costs", async (_, args, words) => {
+  const { status, err } = await run(new FakeMachine(() => 0), "--data", data, ...args);
+  expect([status, err]).toEqual([0, [expect.stringContaining("pgbouncer"), expect.stringContaining(words)]]);
+});

@@ -393,7 +393,8 @@ describe("a Branch that is gone", () => {
   const left = (end: string) => [
     `shop Warning Released: The Branch was deleted without the operator's finalizer, so its branch br-one is kept; it ${end}. Delete it at the service if it is not needed.`,
   ];
-  const dropped = (world: Awaited<ReturnType<typeof setUp>>) => {
+  type World = Awaited<ReturnType<typeof setUp>>;
+  const dropped = (world: World) => {
     const last = world.object();
     world.events.length = 0;
     world.reconciler.gone(last);
@@ -438,10 +439,14 @@ describe("a Branch that is gone", () => {
     expect(dropped(world)).toEqual([]);
   });
 
-  test("a gone Branch that the operator let go itself says nothing of a branch that is left", async () => {
+  test.each([
+    ["when it had deleted its branch", () => {}],
+    ["when its branch had gone before", ({ branches }: World) => branches.delete("br-one")],
+  ])("a gone Branch that the operator let go itself %s says nothing of a branch that is left", async (_, happens) => {
     const world = await setUp();
     const { metadata, ...rest } = world.standing();
     await world.run(minute);
+    happens(world);
     world.drop();
     await world.run(2 * minute);
     expect(world.isGone()).toBe(true);

@@ -16,6 +16,32 @@ function firstOf(path: string): string[] {
   return rowsIn(ana.get(path)).map(([cell = ""]) => cell.split(" ")[0] ?? "");
 }
 
+it.each([
+  "/app/projects",
+  "/app/computes",
+  projectPath,
+  `${projectPath}/operations`,
+  `${projectPath}/branches/${main}`,
+  `${projectPath}/branches/${main}/roles`,
+  "/app/keys",
+])("the list at %s is first shown whole, in its own order, and shows which state and order were asked for", (path) => {
+  shop.create({ branch_id: main, type: "read_only" });
+  const selects = (query: string) =>
+    [...ana.get(`${path}${query}`).html.matchAll(/<select name="(state|sort)">(.*?)<\/select>/gs)].map(
+      ([, name = "", html = ""]) => ({
+        name,
+        values: [...html.matchAll(/value="([^"]*)"/g)].map(([, value]) => value),
+        chosen: /value="([^"]*)" selected/.exec(html)?.[1],
+      }),
+    );
+  const found = selects("");
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.map(({ values }) => values[0])).toEqual(found.map(() => ""));
+  for (const { name, values } of found)
+    for (const value of values)
+      expect(selects(`?${name}=${value}`).find((one) => one.name === name)?.chosen ?? "").toBe(value);
+});
+
 describe("the branches of a project", () => {
   it("the list of branches is filtered by name, id and state, and says where nothing is found", () => {
     shop.active();

@@ -91,3 +91,12 @@ it("a stream that fails after its head is cut off, and the service goes on", asy
   expect((await fetch(new URL("/healthz", shop.baseURL))).status).toBe(200);
   expect(internalError.mock.calls).toEqual([[mistake]]);
 });
+
+it("a mistake of ours before a call is carried out is reported, and its client is answered", async () => {
+  const mistake = new Error("a mistake");
+  await using shop = await ListeningShop.start({}, {}, sqlAccess({ refresh: () => Promise.reject(mistake) }));
+  const internalError = vi.spyOn(shop.core, "internalError");
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  const answer = await fetch(new URL(`/api/v2/projects/${project}/endpoints`, shop.baseURL), { headers });
+  expect([answer.status, internalError.mock.calls]).toEqual([500, [[mistake]]]);
+});

@@ -1,7 +1,9 @@
+import { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { Gate } from "../../../src/service/postgres/gate.ts";
 import { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { PostgresUnusable } from "../../../src/service/postgres/host/failure.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
@@ -51,6 +53,16 @@ describe("clients", () => {
     expect(await loggedIn(await client(), "wrong")).toContain('password authentication failed for user "app"');
     expect(await loggedIn(await client("nobody"), "wrong")).toContain("password authentication failed");
     expect(fakes.core.context.backend.connections(fakes.compute(), false)).toBe(0);
+  });
+
+  it("an error that nobody foresaw at a client's login is reported, and the client is gone", async () => {
+    await fakes.start(seed);
+    const unforeseen = new Error("unforeseen");
+    const admit = vi.spyOn(Gate.prototype, "admit").mockRejectedValueOnce(unforeseen);
+    onTestFinished(() => admit.mockRestore());
+    const one = await client();
+    await new Promise<void>((resolve) => one.resume().once("close", () => resolve()));
+    expect(fakes.errors).toEqual([unforeseen]);
   });
 
   it("a client that waits when the service ends is told so", async () => {
@@ -114,6 +126,13 @@ describe("the address in connection URIs", () => {
     const { address } = fakes.postgres.backend;
     expect([address.host, port === 0 ? address.port > 0 : address.port]).toEqual([host, port === 0 || port]);
   });
+});
+
+it("a service with a domain has a certificate for its names", async () => {
+  fakes = new ServiceOnFakes({ settings: { domain: "db.test" } });
+  await fakes.open(seed);
+  const { certificate } = fakes.postgres.served.certificate;
+  expect(new X509Certificate(certificate).subjectAltName).toContain("DNS:db.test, DNS:*.db.test");
 });
 
 describe("a service that cannot begin", () => {

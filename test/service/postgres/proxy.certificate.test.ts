@@ -14,6 +14,10 @@ it("makes a certificate for its names by an authority, which alone may sign", ()
   ]);
   expect(leaf.subjectAltName).toBe("DNS:localhost, DNS:*.db.test, IP Address:127.0.0.1");
   expect([leaf.checkHost("ep-a.db.test"), leaf.checkHost("db.test")]).toEqual(["*.db.test", undefined]);
+  expect([root.subject, leaf.issuer]).toEqual([
+    expect.stringMatching(/^CN=compute-operator [0-9a-f]{12}$/),
+    root.subject,
+  ]);
   expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
   expect(leaf.checkPrivateKey(createPrivateKey(key))).toBe(true);
   expect(newAuthority().certificate).not.toBe(authority.certificate);

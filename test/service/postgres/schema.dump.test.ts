@@ -33,6 +33,12 @@ it("views that need each other in a circle are each written once", async () => {
   expect(written.map(([, at]) => Number(at))).toEqual([2, 1, 0]);
 });
 
+it("what a view needs is written in the order of names, whatever order the server tells it in", async () => {
+  const needs = [2, 1].map((at) => ["pg_class/VIEW0", `pg_class/VIEW${at}`]);
+  const written = [...(await dump(many(3, "VIEW"), needs)).matchAll(/^CREATE VIEW view_(\d+)/gm)];
+  expect(written.map(([, at]) => Number(at))).toEqual([1, 2, 0]);
+});
+
 it("the defaults of tables stand once, before the first of 20,000 tables that come after as many views", async () => {
   const needs = [["pg_class/TABLE0", "pg_class/VIEW1"]];
   const sql = await dump(many(20_000, "VIEW"), needs, many(20_000, "TABLE"));

@@ -37,6 +37,15 @@ describe("an endpoint whose name cannot be read", () => {
       message: "Endpoint ep-one is kept: it belongs to Compute team/owner.",
     });
   });
+
+  test("an endpoint that a Compute has adopted is let go in its owner's name where another Compute has it", () => {
+    const status = { endpointID: "ep-one", proof: proofFor("ep-one", "created", uidOf("b")) };
+    const owner = compute({ uid: uidOf("b"), name: "owner", linked: "ep-one", status });
+    const self = going({ spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(...input({ compute: self, endpoints: [unreadable], others: [owner] }))).toMatchObject({
+      message: "Endpoint ep-one is kept: it belongs to Compute team/owner.",
+    });
+  });
 });
 
 test("an endpoint that is still listed soon after its first DELETE is no fault of the service", () => {

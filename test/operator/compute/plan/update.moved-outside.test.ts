@@ -69,6 +69,9 @@ describe("an endpoint that somebody moved to another branch", () => {
       tries: 0,
     };
     expect(planned(onMain, settled, { patched })).toMatchObject({ kind: "wait", reason: "Updating" });
+    // One for an earlier spec is over.
+    const edited = { generation: 2, status: { ...onMain.status, appliedGeneration: 1 }, spec: { disabled: true } };
+    expect(planned(edited, settled, { patched })).toMatchObject({ kind: "patch", fields: ["disabled"] });
   });
 
   test("an endpoint is put back where a move of ours without an answer led, late as it was", () => {

@@ -110,6 +110,9 @@ describe("a restore whose copy fails", () => {
     makeRoom();
     await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other });
     expect([fakes.contentOf(own).rows, fakes.store.branches.byId(own)?.parentId]).toEqual([["theirs"], other]);
+    const before = shown();
+    await fakes.change(`POST ${branches}/${own}/restore`, { source_branch_id: other, source_lsn: "0/FFFFFF0" });
+    expect(shown()).toEqual(before);
   });
 
   it.each([

@@ -1,10 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import {
-  type BranchCatalog,
-  currentRights,
-  unknownId,
-} from "../../../../src/service/postgres/catalog/branch-catalog.ts";
-import { syncCatalog } from "../../../../src/service/postgres/catalog/catalog-sync.ts";
+import { BranchCatalog, currentRights, unknownId } from "../../../../src/service/postgres/catalog/branch-catalog.ts";
+import { syncCatalog, syncLogins } from "../../../../src/service/postgres/catalog/catalog-sync.ts";
 import { privilegedRole } from "../../../../src/service/postgres/session/privileged-role.ts";
 import { literal } from "../../../../src/service/postgres/session/quoting.ts";
 
@@ -55,6 +51,12 @@ it("gives the roles of an earlier version of the service the rights of today's, 
     'ALTER DATABASE "stock" OWNER TO "app"',
     'GRANT ALL PRIVILEGES ON DATABASE "stock" TO neon_superuser',
   ]);
+});
+
+it("data of a version that recorded no rights is brought up to date, also where its server has all roles", async () => {
+  expect(await changes(BranchCatalog.parse({ roles, databases }), ["app", privilegedRole])).toContain(
+    'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+  );
 });
 
 it("a server is asked only for the roles that the API knows or has known, as its clients may make a million", async () => {
@@ -428,4 +430,23 @@ it("a start of a branch in which SQL has made thousands of databases looks at ea
   });
   expect(statements).toEqual([expect.stringContaining('RENAME TO "after"')]);
   expect(looks).toBeLessThan(20_000);
+});
+
+it("the logins of roles are brought as far as that succeeds, and one that cannot be is no failure of its own", async () => {
+  const statements: string[] = [];
+  const query = (sql: string) => {
+    if (sql.includes("pg_roles")) return Promise.resolve([["app"], ["other"]]);
+    if (sql.includes('ROLE "app"')) return Promise.reject(new Error("held"));
+    statements.push(sql);
+    return Promise.resolve([]);
+  };
+  const both = ["app", "other"].map((name) => ({ name, login: false, passwordSource: "first" }));
+  await syncLogins({
+    applied: { ...wanted, roles: both.map((role) => ({ ...role, login: true })) },
+    wanted: { ...wanted, roles: both },
+    passwordOf: () => "x",
+    connect: () => Promise.resolve({ query, [Symbol.dispose]() {} }),
+    logOut: () => Promise.resolve(),
+  });
+  expect(statements.at(-1)).toBe('ALTER ROLE "other" NOLOGIN');
 });

@@ -167,6 +167,20 @@ describe("settings that a server would refuse", () => {
       settings: { user: undefined, cwd: "/", env: { LC_ALL: "C", PATH: "/usr/bin:/bin" } },
     });
   });
+
+  it("a server is asked, and initdb runs, as the user of servers, from where that one reaches the programs", async () => {
+    const user = { uid: 65_534, gid: 65_534, name: "nobody" };
+    const copy = machine.install(join(directory, "copy", "bin"));
+    const all = templates(Object.assign(home, { user, reachable: () => Promise.resolve(join(directory, "copy")) }));
+    await all.edition(17);
+    const asked = () => all.refusedSettings({ major: 17, owner: "acc-ana" }, { jit: "off" });
+    expect(asked).toThrow(Unanswered);
+    const runs = machine.runs.filter(({ command }) => command.startsWith(copy));
+    expect(runs.map(({ command, settings }) => [command.split(" ")[0], settings?.user])).toEqual([
+      [join(copy, "initdb"), user],
+      [join(copy, "postgres"), user],
+    ]);
+  });
 });
 
 describe("the user of servers", () => {
