@@ -61,7 +61,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
       throw new CannotRun(`listen on ${options.host}, port ${options.port}`, error, "others with --host and --port");
     });
     const firstKey = beginning.seedAtStart(service);
-    if (postgres) await postgres.begin(service);
+    if (postgres) await postgres.begin(service, beginning.majorVersions);
     else service.change(setBack);
     const timers = [keepTime(service), keepClear(service)];
     const origin = originOf(options, listening.port);
@@ -184,6 +184,11 @@ class Beginning {
     this.#seed = seed;
     service.change((context, at) => this.applySeed(context, at));
     return secret;
+  }
+
+  /** The versions of Postgres that its projects have. */
+  get majorVersions(): number[] {
+    return this.#seed?.projects.map(({ pgVersion }) => pgVersion) ?? [];
   }
 
   /** To be called in a transaction: nothing of a seed is planted where something in it cannot be. */

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { parseServiceFlags } from "../../src/service/flags.ts";
 import { cryptoIds } from "../../src/service/ids.ts";
 import { runService } from "../../src/service/run.ts";
+import { ProjectDetails } from "../../src/service/store/details.ts";
 import { Store } from "../../src/service/store/store.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { FakeMachine } from "./postgres/fake/fake-machine.ts";
@@ -84,4 +85,15 @@ it.each([
 ])("a service with Postgres that has %s says what that costs", async (_, args, words) => {
   const { status, err } = await run(new FakeMachine(() => 0), "--data", data, ...args);
   expect([status, err]).toEqual([0, [expect.stringContaining("pgbouncer"), expect.stringContaining(words)]]);
+});
+
+it("a service starts though a client has made a project of a version that it cannot run, and says so", async () => {
+  await run(new FakeMachine(() => 0), "--data", data);
+  const store = Store.open(data);
+  const [owner, times] = [{ kind: "account", id: "a" } as const, { createdAt: 0, updatedAt: 0 }];
+  const project = { id: "theirs", name: "theirs", owner, regionId: "aws-us-east-2", pgVersion: 14 };
+  store.projects.insert({ ...project, details: ProjectDetails.parse({}), ...times });
+  store.close();
+  const { status, err } = await run(new FakeMachine(() => 0), "--data", data);
+  expect([status, err]).toEqual([0, expect.arrayContaining([expect.stringContaining("Postgres 14 cannot run")])]);
 });

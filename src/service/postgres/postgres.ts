@@ -171,11 +171,12 @@ export class Postgres {
     );
   }
 
-  /** Makes what the service's projects need, and from then on carries its operations out. */
-  async begin(service: DrivenService): Promise<void> {
+  /** Makes what projects need, and then carries operations out. Rejects where a version `needed` is not there. */
+  async begin(service: DrivenService, needed: readonly number[] = []): Promise<void> {
     service.change(takeUp);
     const { store, processes, clock, ids, stderr, onError } = this.#ports;
-    for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
+    for (const major of needed) await this.#templates.edition(major);
+    await this.#templates.prepare(store.projects.majorVersions(), this.#ports);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets, (key) => isStillThere(store, key));
     const sessions = new ServiceSessions(clock);

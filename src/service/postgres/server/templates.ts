@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { type ServiceClock, within } from "../../clock.ts";
+import { messageOf } from "../../error-message.ts";
 import type { Home } from "../data/home.ts";
 import { type BinarySettings, findBinaries, installationOf } from "../host/binaries.ts";
 import { copyTree, renameDurably } from "../host/copy-tree.ts";
@@ -21,6 +23,14 @@ export interface Edition {
 
 /** Older ones copy the data of a running server by other means. */
 const oldest = 15;
+
+/** Longest wait at a start for versions that clients have chosen, in milliseconds: npm may fetch some. */
+const prepareMs = 10_000;
+
+interface PreparePorts {
+  clock: Pick<ServiceClock, "after">;
+  stderr: (line: string) => void;
+}
 
 /** Every major version that was asked for, each with its programs and template; made when first asked for. */
 export class Templates {
@@ -48,6 +58,12 @@ export class Templates {
       () => this.#editions.delete(major),
     );
     return made;
+  }
+
+  /** Makes what clients have chosen: of one that is not there, or long in coming, their operations say so. */
+  async prepare(majors: readonly number[], { clock, stderr }: PreparePorts): Promise<void> {
+    const made = majors.map((major) => this.edition(major).catch((error: unknown) => stderr(messageOf(error))));
+    await within(clock, prepareMs, Promise.all(made));
   }
 
   /** As `SettingsAnswers.refusal`; a version that is not ready yet cannot be asked. */
