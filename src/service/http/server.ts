@@ -100,8 +100,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     pipelines.take(incoming, outgoing, () => {
       answer({ service, sqlAccess: sql, bytes, long, incoming, outgoing }).catch((error: unknown) => {
-        // A client that went away in the middle of its request waits for no answer.
-        if (!outgoing.destroyed) send(outgoing, service.internalError(error));
+        // A client that went away in the middle of its request, or was sent away, waits for no answer.
+        if (!incoming.socket.destroyed) send(outgoing, service.internalError(error));
       });
     });
   };
@@ -185,8 +185,8 @@ async function answerSql(request: Request, sql: SqlAccess, call: ServiceCall): P
     const hasRoom = caller === undefined || long.count({ caller, outgoing }, reply.body);
     await sendBeforeEnd(request, forAnySite(hasRoom ? reply : service.refused(call, refusals.noRoomForBytes())));
   } catch (error) {
-    // A client that went away in the middle of its request waits for no answer.
-    if (outgoing.destroyed) return;
+    // As above.
+    if (incoming.socket.destroyed) return;
     const reply = error instanceof Refusal ? service.refused(call, error) : service.internalError(error);
     await sendBeforeEnd(request, forAnySite(reply));
   } finally {
