@@ -192,13 +192,17 @@ export function boundsProblem(settings: Readonly<Record<string, string>>, connec
   return `the settings ${names} take more shared memory than ${connections} connections may have: lower them`;
 }
 
-/** The value of a setting that takes shared memory for each connection: as given in any spelling, or the usual one. */
-export function settingNumber(
-  settings: Readonly<Record<string, string>>,
-  name: keyof typeof sharedByConnection,
-): number {
+/** Values of settings that are counted by, where a compute has none of its own. */
+const usual = {
+  autovacuum_max_workers: 3,
+  max_locks_per_transaction: sharedByConnection.max_locks_per_transaction.usual,
+  track_activity_query_size: sharedByConnection.track_activity_query_size.usual,
+};
+
+/** The value of such a setting: as given in any spelling, or the usual one. */
+export function settingNumber(settings: Readonly<Record<string, string>>, name: keyof typeof usual): number {
   const [, value = ""] = Object.entries(settings).find(([given]) => foldedName(given) === name) ?? [];
-  return numberOf(name, value) ?? sharedByConnection[name].usual;
+  return numberOf(name, value) ?? usual[name];
 }
 
 /** Names are ASCII: no letter beyond it becomes one of it (U+212A, KELVIN SIGN, in lower case is k). */

@@ -1,6 +1,6 @@
 import { ownerOf } from "../../accounts/owner.ts";
 import { ServerFailed } from "../host/failure.ts";
-import { type Limits, processesOf } from "../server/config.ts";
+import { processesOf, type ServerConfig } from "../server/config.ts";
 import type { PostgresServer } from "../server/server.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 
@@ -11,11 +11,11 @@ const shareTaken =
 export async function withProcesses(
   { processShares, store }: Pick<FleetPorts, "processShares" | "store">,
   endpointId: string,
-  limits: Limits,
+  config: ServerConfig,
   launch: () => Promise<PostgresServer>,
 ): Promise<PostgresServer> {
   const place = processShares.of(ownerOf(store, endpointId));
-  if (!place.take(processesOf(limits))) throw new ServerFailed(shareTaken);
+  if (!place.take(processesOf(config))) throw new ServerFailed(shareTaken);
   const server = await launch().catch((error: unknown) => {
     place.release();
     throw error;

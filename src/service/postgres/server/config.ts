@@ -26,9 +26,12 @@ export function limitsOf(
   };
 }
 
-/** Processes of a server and its pooler, without those of its clients. */
-export function processesOf({ maxWorkerProcesses }: Limits): number {
-  return 10 + maxWorkerProcesses;
+/** Workers of autovacuum: functions of clients run in them, in which they may stay for ever. */
+const vacuumWorkers = (settings: ServerConfig["settings"]) => settingNumber(settings, "autovacuum_max_workers");
+
+/** Processes of a server and its pooler, without those of its clients. Some read files from Postgres 18 on. */
+export function processesOf({ limits, settings, major }: ServerConfig): number {
+  return 7 + (major >= 18 ? 3 : 0) + vacuumWorkers(settings) + limits.maxWorkerProcesses;
 }
 
 export const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
@@ -72,7 +75,7 @@ export interface ServerConfig {
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
 export function configText(config: ServerConfig): string {
-  const { limits, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
+  const { major, limits, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
   const fixed: Readonly<Record<string, string>> = {
     listen_addresses: "",
     port: String(socketNumber),
@@ -105,6 +108,8 @@ export function configText(config: ServerConfig): string {
     logging_collector: "off",
     log_destination: "stderr",
     log_line_prefix: "%m [%p] ",
+    // No more begin at a reload than the server was counted with.
+    ...(major >= 18 && { autovacuum_worker_slots: String(vacuumWorkers(settings)) }),
     ...(recovery && recoverySettings(recovery)),
     ...(primary && { primary_conninfo: conninfo(primary) }),
   };

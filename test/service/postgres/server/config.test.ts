@@ -5,6 +5,7 @@ import {
   isBelow,
   largerOf,
   limitsOf,
+  processesOf,
   type ServerConfig,
   sharedBuffersMB,
 } from "../../../../src/service/postgres/server/config.ts";
@@ -76,6 +77,13 @@ describe("the settings of a server", () => {
     expect(lines.filter((line) => line.startsWith("dynamic_shared_memory_type")).at(-1)).toBe(
       "dynamic_shared_memory_type = 'mmap'",
     );
+  });
+
+  it("workers of autovacuum, in which functions of clients may stay, count among a server's processes, and no more begin", () => {
+    const settings = { Autovacuum_Max_Workers: "64" };
+    expect([processesOf(config), processesOf({ ...config, settings })]).toEqual([24, 85]);
+    expect(processesOf({ ...config, major: 18, settings })).toBe(88);
+    expect(linesOf({ major: 18, settings })).toContain("autovacuum_worker_slots = '64'");
   });
 
   it("a server has these settings, and no other that the compute has not set", () => {
