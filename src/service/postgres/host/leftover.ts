@@ -12,7 +12,8 @@ const patienceMs = 10_000;
 
 /**
  * Stops the server that an earlier service has left over in a data directory, if there is one. A process is signalled
- * only if its id, its start and its directory are those that the directory's own file names.
+ * only if its id, its start and its directory are those that the directory's own file names, or if it is one of its
+ * sessions.
  */
 export async function stopLeftover(data: string, processes: Processes, clock: ServiceClock): Promise<void> {
   const file = join(data, "postmaster.pid");
@@ -25,12 +26,14 @@ export async function stopLeftover(data: string, processes: Processes, clock: Se
     if (facts === undefined || Math.abs(facts.startedAt - Number(started)) > tolerance) return false;
     return directory === data && (facts.place === data || facts.place.includes(`-D ${data}`));
   };
+  const left = async () => ((await runs()) ? [pid] : processes.sessionsIn(data));
+  // A server that was killed leaves sessions that compute without a pause: beside one of them no other server starts.
   for (const name of ["INT", "QUIT"] as const) {
-    if (!(await runs())) break;
-    processes.signal(pid, name);
+    for (const one of await left()) processes.signal(one, name);
     const until = clock.now() + patienceMs;
-    while (clock.now() < until && (await runs())) await elapsed(clock, 50);
+    while (clock.now() < until && (await left()).length > 0) await elapsed(clock, 50);
   }
-  if (await runs()) throw new ServerFailed(`a server that was left over in ${data} does not stop: end process ${pid}`);
+  const [still] = await left();
+  if (still) throw new ServerFailed(`a server that was left over in ${data} does not stop: end process ${still}`);
   await rm(file, { force: true });
 }

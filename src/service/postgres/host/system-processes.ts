@@ -1,5 +1,5 @@
 import { type SpawnOptions, spawn } from "node:child_process";
-import { readFile, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { Guardian } from "./guardian.ts";
 import { mostProcesses } from "./most-processes.ts";
 import type { Ended, Processes, ProcessFacts, RunSettings } from "./processes.ts";
@@ -12,6 +12,7 @@ export function systemProcesses(self: Processes["self"]): Processes {
     guard: (...program) => guardian.guard(...program),
     signal: (pid, name) => guardian.signal(pid, name),
     facts,
+    sessionsIn,
     most: mostProcesses(),
     self,
   };
@@ -53,6 +54,16 @@ async function factsFromProc(pid: number, stat: string): Promise<ProcessFacts | 
   if (fields[0] === "Z") return undefined;
   const place = await readlink(`/proc/${pid}/cwd`).catch(() => "");
   return { startedAt: booted + Number(fields[19]) / ticksPerSecond, place };
+}
+
+async function sessionsIn(data: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of await readdir("/proc").catch(() => [])) {
+    if (!/^\d+$/.test(pid) || (await readlink(`/proc/${pid}/cwd`).catch(() => "")) !== data) continue;
+    const title = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");
+    if (title.startsWith("postgres: ")) found.push(Number(pid));
+  }
+  return found;
 }
 
 async function factsFromPs(pid: number): Promise<ProcessFacts | undefined> {

@@ -82,6 +82,10 @@ export class FakeMachine implements Processes {
     return Promise.resolve(pid === this.self.pid ? { startedAt: 0, place: "" } : undefined);
   }
 
+  sessionsIn(): Promise<number[]> {
+    return Promise.resolve([]);
+  }
+
   signal(pid: number): void {
     this.events.push(`signal ${pid}`);
   }

@@ -29,6 +29,7 @@ describe("a server that is left over", () => {
       most: 0,
       self: { pid: 1, uid: 1, node: "node" },
       facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),
+      sessionsIn: () => Promise.resolve([]),
       signal: (_, name) => {
         signals.push(name);
       },
@@ -60,6 +61,35 @@ describe("a server that is left over", () => {
     expect(await signalled({ startedAt: started, place: "/elsewhere" })).toEqual([]);
     expect(await signalled({ startedAt: started, place: home }, "/elsewhere")).toEqual([]);
     expect(await signalled(undefined)).toEqual([]);
+  });
+
+  it("sessions that outlive their server, which was killed, are ended before another one starts beside them", async () => {
+    let now = 0;
+    const after = (ms: number, task: () => void) => {
+      now += ms;
+      setImmediate(task);
+      return () => {};
+    };
+    writeFileSync(join(home, "postmaster.pid"), `42\n${home}\n${started}\n`);
+    let ends = false;
+    const sessions = new Set([43, 44]);
+    const told: string[] = [];
+    const processes: Processes = {
+      ...machine(undefined),
+      sessionsIn: (directory) => Promise.resolve(directory === home ? [...sessions] : []),
+      signal: (pid, name) => {
+        told.push(`${name} ${pid} at ${now}`);
+        if (ends && name === "QUIT") sessions.delete(pid);
+      },
+    };
+    const stop = () => stopLeftover(home, processes, { now: () => now, after });
+    await expect(stop()).rejects.toThrow(`does not stop: end process 43`);
+    expect(readdirSync(home)).toEqual(["postmaster.pid"]);
+    [now, ends] = [0, true];
+    told.splice(0);
+    await stop();
+    expect(told).toEqual(["INT 43 at 0", "INT 44 at 0", "QUIT 43 at 10000", "QUIT 44 at 10000"]);
+    expect(readdirSync(home)).toEqual([]);
   });
 
   /** A server that ends at a signal, or never; answers the signals, when each was sent, and the failure. */

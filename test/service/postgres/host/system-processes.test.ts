@@ -91,6 +91,21 @@ describe("the facts of a process", () => {
   });
 });
 
+it("the sessions in a directory are the processes of Postgres's there, and no other ones", async () => {
+  const titled = (title: string) =>
+    Child.start({
+      name: title,
+      command: node,
+      args: script(`process.title = ${JSON.stringify(title)}; process.chdir(${JSON.stringify(directory.path)});
+        console.log("up"); setInterval(() => {}, 1e6)`),
+    });
+  const [session, shell] = await Promise.all([titled("postgres: app stock"), titled("bash")]);
+  await Promise.all([session, shell].map((child) => child.waitForLine(/up/)));
+  expect(await system.sessionsIn(directory.path)).toEqual([session.pid]);
+  await Promise.all([session.kill(), shell.kill()]);
+  expect(await system.sessionsIn(directory.path)).toEqual([]);
+});
+
 describe("the facts of a process on a system that shows none in files", () => {
   /** No process has it, so its facts are asked of the system's program, as elsewhere those of every one. */
   const pid = 99_999_999;
