@@ -63,7 +63,8 @@ export class Home {
   /** Rejects with `PostgresUnusable` where another store made what lies here: its servers take no password of ours. */
   async claim(store: string): Promise<void> {
     const file = join(this.root, "store");
-    const owner = await readFile(file, "utf8").catch(unlessGone);
+    // Empty where the machine lost its power soon after the first start: a file reaches the disk after its name.
+    const owner = (await readFile(file, "utf8").catch(unlessGone)) || undefined;
     if (owner === undefined) await writePrivate(file, store, undefined);
     else if (owner !== store) {
       throw new PostgresUnusable(

@@ -22,7 +22,8 @@ export function authorityPath(data: string, root: string): string {
  */
 export async function certificateBy(path: string, names: readonly string[]): Promise<ServedCertificate> {
   const files = { certificate: `${path}.crt`, key: `${path}.key` };
-  const read = (file: string) => readFile(file, "utf8").catch(unlessGone);
+  // A file is empty where the machine lost its power soon after it was made.
+  const read = async (file: string) => (await readFile(file, "utf8").catch(unlessGone)) || undefined;
   const [certificate, key] = [await read(files.certificate), await read(files.key)];
   let authority = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
   if (authority === undefined) {

@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -265,6 +266,14 @@ describe("the directory of a service", () => {
     await expect(refused).rejects.toThrow(PostgresUnusable);
     await expect(refused).rejects.toThrow(`${home.root} belongs to another store than the one of --data`);
     expect(statSync(join(home.root, "store")).mode & 0o777).toBe(0o600);
+  });
+
+  it("the directory is its store's also where the machine lost its power before the disk had the file that says so", async () => {
+    const home = await open(data());
+    await home.claim("one");
+    truncateSync(join(home.root, "store"));
+    await (await open(data())).claim("one");
+    await expect((await open(data())).claim("other")).rejects.toThrow("belongs to another store");
   });
 
   it("the directory stays when the service ends, without its owner and its sockets", async () => {

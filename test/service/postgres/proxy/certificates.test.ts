@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { authorityPath, certificateBy, servedNames } from "../../../../src/service/postgres/proxy/certificates.ts";
@@ -30,11 +30,14 @@ it("the certificates of each run are of one authority, whose key the service alo
   expect(["key", "crt"].map((name) => statSync(`${path}.${name}`).mode & 0o777)).toEqual([0o600, 0o644]);
 });
 
-it("an authority of which a part is lost is made again as a whole", async () => {
+it.each([
+  ["lost", (file: string) => rmSync(file)],
+  ["empty, as after a loss of power,", (file: string) => truncateSync(file)],
+])("an authority of which a part is %s is made again as a whole", async (_, lose) => {
   const path = join(directory.path, "authority");
   for (const lost of ["crt", "key"]) {
     await certificateBy(path, ["localhost"]);
-    rmSync(`${path}.${lost}`);
+    lose(`${path}.${lost}`);
     const { certificate, authorityFile } = await certificateBy(path, ["localhost"]);
     const { publicKey } = new X509Certificate(readFileSync(authorityFile));
     expect(new X509Certificate(certificate.certificate).verify(publicKey)).toBe(true);
