@@ -47,7 +47,7 @@ async function makeDirectories(
   found: { files: string[]; directories: string[] },
 ): Promise<void> {
   // Not all entries at once: each becomes an object in one turn of the loop.
-  const entries = await opendir(join(from, path)).catch(unlessGone);
+  await using entries = await opendir(join(from, path)).catch(unlessGone);
   await makeDirectory(join(to, path), settings.owner, settings.mode);
   found.directories.push(path);
   for await (const entry of entries ?? []) {

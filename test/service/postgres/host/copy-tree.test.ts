@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -23,6 +24,15 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "compute-operator-copy-tree-"));
 });
 afterEach(() => rmSync(home, { recursive: true }));
+
+/** Where a link leads; `undefined` where it is gone. */
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
 
 describe("a copy of a directory", () => {
   it("a copy of a directory has files, directories and links, and nothing that is skipped or vanishes", async () => {
@@ -51,6 +61,19 @@ describe("a copy of a directory", () => {
     writeFileSync(join(home, "file"), "");
     await expect(copyTree(join(home, "file"), join(home, "to"), { owner: undefined })).rejects.toThrow(/ENOTDIR/);
     expect(existsSync(join(home, "to"))).toBe(false);
+  });
+
+  it("no directory stays open where its copy cannot be made", async () => {
+    mkdirSync(join(home, "from"));
+    writeFileSync(join(home, "file"), "");
+    const open = () =>
+      existsSync("/proc/self/fd")
+        ? readdirSync("/proc/self/fd").filter((fd) => linkOf(join("/proc/self/fd", fd)) === join(home, "from"))
+        : [];
+    await expect(copyTree(join(home, "from"), join(home, "file", "to"), { owner: undefined })).rejects.toThrow(
+      /ENOTDIR/,
+    );
+    expect(open()).toEqual([]);
   });
 
   it("files of a copy are its own, unless links are asked for: what is written to one changes no other", async () => {
