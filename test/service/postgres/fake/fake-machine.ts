@@ -1,7 +1,13 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { basename, join } from "node:path";
-import type { Ended, GuardedServer, Processes, ProcessFacts } from "../../../../src/service/postgres/host/processes.ts";
+import type {
+  Ended,
+  GuardedServer,
+  Processes,
+  ProcessFacts,
+  ProcessUser,
+} from "../../../../src/service/postgres/host/processes.ts";
 import { message } from "../../../../src/service/postgres/session/messages.ts";
 import { FakeData } from "./fake-data.ts";
 import { refusal, table, valuesIn } from "./fake-messages.ts";
@@ -37,6 +43,8 @@ export class FakeMachine implements Processes {
   readonly statements: Statement[] = [];
   /** Ids of the sessions whose statements were to be ended. */
   readonly cancelled: number[] = [];
+  /** The guarded programs, each with the user that it ran as. */
+  readonly ranAs: [program: string, user: ProcessUser | undefined][] = [];
   /** What the next server says in its log in place of its start. */
   complaint: string | undefined;
   /** Time that a server takes to stop, in milliseconds. */
@@ -67,7 +75,12 @@ export class FakeMachine implements Processes {
     return Promise.resolve({ status: ["initdb", "postgres"].includes(program) ? 0 : null, output });
   }
 
-  guard(command: string, [first = "", data = ""]: readonly string[], { logFile }: { logFile: string }): GuardedServer {
+  guard(
+    command: string,
+    [first = "", data = ""]: readonly string[],
+    { logFile, user }: Parameters<Processes["guard"]>[2],
+  ): GuardedServer {
+    this.ranAs.push([basename(command), user]);
     if (basename(command) === "pgbouncer") return new FakePooler(this, first);
     const { complaint } = this;
     this.complaint = undefined;

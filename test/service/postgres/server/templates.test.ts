@@ -118,6 +118,20 @@ describe("the template of a version", () => {
     expect([made(), texts]).toEqual([0, ["", "of the image"]]);
   });
 
+  it("a prepared template is copied for the user of servers", async () => {
+    const [me, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+    // Only root gives files to another user.
+    const user = me === 0 ? { uid: 65_534, gid: 65_534 } : { uid: me, gid: group };
+    const prepared = join(directory, "pg", preparedTemplate);
+    mkdirSync(prepared);
+    writeFileSync(join(prepared, "PG_VERSION"), "17");
+    const { template } = await templates(
+      Object.assign(home, { user, reachable: (path: string) => Promise.resolve(path) }),
+    ).edition(17);
+    const owners = ["", "PG_VERSION", "postgresql.conf"].map((name) => statSync(join(template, name)).uid);
+    expect(owners).toEqual([user.uid, user.uid, user.uid]);
+  });
+
   it("programs that lie in no bin are used where they are", async () => {
     const flat = machine.install(join(directory, "flat"));
     expect((await templates(home, flat).edition(17)).postgres).toBe(join(flat, "postgres"));
