@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { parseServiceFlags } from "../../src/service/flags.ts";
 import { cryptoIds } from "../../src/service/ids.ts";
+import { Postgres } from "../../src/service/postgres/postgres.ts";
 import { runService } from "../../src/service/run.ts";
 import { ProjectDetails } from "../../src/service/store/details.ts";
 import { Store } from "../../src/service/store/store.ts";
@@ -96,4 +97,26 @@ it("a service starts though a client has made a project of a version that it can
   store.close();
   const { status, err } = await run(new FakeMachine(() => 0), "--data", data);
   expect([status, err]).toEqual([0, expect.arrayContaining([expect.stringContaining("Postgres 14 cannot run")])]);
+});
+
+it("a service with Postgres hands on what its flags say, and reports the errors of Postgres", async () => {
+  const open = vi.spyOn(Postgres, "open");
+  onTestFinished(() => open.mockRestore());
+  const machine = new FakeMachine(() => 0);
+  const bin = machine.install(join(directory.path, "bin"));
+  const flags = ["--postgres-advertise=db.test:6432", "--postgres-bin", bin, "--temporary-disk-scale=0.5"];
+  const { err } = await run(machine, "--data", data, "--host=127.0.0.2", "--domain=db.test", ...flags);
+  const [settings, ports] = open.mock.calls[0] ?? [];
+  expect(settings).toEqual({
+    host: "127.0.0.2",
+    port: 0,
+    advertise: "db.test:6432",
+    domain: "db.test",
+    binaries: bin,
+    user: undefined,
+    data,
+    temporaryDiskScale: 0.5,
+  });
+  ports?.onError(new Error("unforeseen"));
+  expect(err.at(-1)).toContain("unforeseen");
 });

@@ -48,6 +48,9 @@ it("a certificate says what its key is for, and software that does not understan
   expect(root).toContain("0603551d0f0101ff040403020106");
   expect(own).toContain("0603551d130101ff04023000");
   expect(own).toContain("0603551d0f0101ff040403020780");
+  // The authority's key has the same number in both, by which a client finds it.
+  const [, key] = /0603551d0e04160414([0-9a-f]{40})/.exec(root ?? "") ?? [];
+  expect(own).toContain(`0603551d23041830168014${key}`);
 });
 
 it("each certificate has a number of sixteen bytes that is positive", () => {

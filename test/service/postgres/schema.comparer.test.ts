@@ -1,5 +1,7 @@
 import { getEventListeners } from "node:events";
+import { syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import workerThreads, { type WorkerOptions } from "node:worker_threads";
 import { describe, expect, it, test } from "vitest";
 import { SchemaComparer } from "../../../src/service/postgres/schema/comparer.ts";
 import { mostEdits, patchOf } from "../../../src/service/postgres/schema/patch.ts";
@@ -70,6 +72,20 @@ describe("the comparison of schemas", () => {
     delay.disable();
     // In milliseconds: on the loop it takes seconds.
     expect(delay.max / 1e6).toBeLessThan(1000);
+  });
+
+  it("a comparison that needs more memory than it has is refused, and is no mistake of ours", async () => {
+    const { Worker } = workerThreads;
+    workerThreads.Worker = class extends Worker {
+      constructor(program: URL, options: WorkerOptions) {
+        super(program, { ...options, resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } });
+      }
+    };
+    syncBuiltinESMExports();
+    const compared = new SchemaComparer(new VirtualClock()).compare(different, undefined);
+    workerThreads.Worker = Worker;
+    syncBuiltinESMExports();
+    await expect(compared).rejects.toMatchObject({ status: 422 });
   });
 
   it("a comparison ends after its time, whatever it does then", async () => {

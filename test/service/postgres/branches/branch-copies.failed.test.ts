@@ -43,6 +43,16 @@ async function beginsAgain(): Promise<void> {
   await fakes.change(`POST ${computes}/${compute}/start`);
 }
 
+/** Has the branch be one that began at a point of its parent. */
+function beganAtPoint(): void {
+  fakes.core.change(({ store }, at) => {
+    const branch = store.branches.byId(own);
+    if (!branch) throw new Error("the branch is gone");
+    const point = { parent_lsn: "0/1", parent_timestamp: "2026-01-01T00:00:00Z" };
+    store.branches.update({ ...branch, details: { ...branch.details, ...point } }, at);
+  });
+}
+
 /** What the API shows of the branch, with passwords. */
 function shown(): unknown {
   const { currentState, details, parentId } = fakes.store.branches.byId(own) ?? {};
@@ -52,7 +62,10 @@ function shown(): unknown {
 
 describe("a restore whose copy fails", () => {
   it.each([
-    ["of another branch", () => ({ source_branch_id: other })],
+    [
+      "of another branch",
+      () => ({ source_branch_id: other, source_timestamp: new Date(fakes.clock.now()).toISOString() }),
+    ],
     ["of its own past", () => ({ source_branch_id: own, source_lsn: "0/FFFFFF0", preserve_under_name: "kept" })],
   ])(
     "a restore %s that fails leaves the branch with all it had, and with what is written since, also after the next start",
@@ -76,6 +89,7 @@ describe("a restore whose copy fails", () => {
   it("fails the same without a compute that runs, and with its passwords as they were, though its source is protected", async () => {
     await fakes.change(`POST ${computes}/${compute}/suspend`);
     await fakes.change(`PATCH ${branches}/${other}`, { branch: { protected: true } });
+    beganAtPoint();
     const before = shown();
     const makeRoom = withoutRoomForCopies();
     expect(await fakes.outcome(`POST ${branches}/${own}/restore`, { source_branch_id: other })).toEqual([

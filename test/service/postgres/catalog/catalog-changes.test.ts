@@ -61,6 +61,13 @@ test("what is in the server afterwards counts as brought: a sync that failed lat
   expect(after.databases).toEqual([{ id: 2, name: "shop", ownerName: "ana" }]);
 });
 
+test("what is recorded has the rights and roles that were brought, and not those that are to come", () => {
+  const roles = ["app", "ana"].map((name) => ({ name, login: true, passwordSource: name }));
+  const applied = { ...catalog([stock]), roles: roles.slice(0, 1) };
+  const after = afterChanges(applied, { ...applied, rights: 4, roles }, presentIn([["stock", "app"]]), new Set());
+  expect(after).toEqual(applied);
+});
+
 test("what is left of a drop that was broken off is no database, and stays to be dropped", () => {
   const rows = [["stock", "app", "t"]];
   const after = afterChanges(catalog([stock]), catalog([]), presentIn(rows), leftIn(rows));

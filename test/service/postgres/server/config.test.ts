@@ -51,6 +51,7 @@ describe("the settings of a compute", () => {
   });
 
   it("follow the size: connections and shared buffers", () => {
+    expect(limitsOf({ min: 0.25, max: 2 }, ({ max }) => 10 * max).maxConnections).toBe(20);
     expect(limitsOf({ min: 0.25, max: 2 })).toEqual({ maxConnections: 901, maxWorkerProcesses: 16, maxLocks: 64 });
     const locks = (value: string) =>
       limitsOf({ min: 1, max: 1 }, undefined, { Max_Locks_Per_Transaction: value }).maxLocks;
