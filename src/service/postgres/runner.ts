@@ -5,6 +5,7 @@ import type { ServiceContext } from "../context.ts";
 import { becomeReady, finish } from "../domain/due-events.ts";
 import { undoRestore } from "../domain/undo-restore.ts";
 import { messageOf } from "../error-message.ts";
+import { Slots } from "../sharing/slots.ts";
 import type { CopyWanted } from "../store/branch-data.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -33,6 +34,7 @@ export class OperationRunner {
   readonly #preparing = new Set<string>();
   /** The computes whose servers are being stopped, as nothing needs them. */
   readonly #stopping = new Set<string>();
+  readonly #removals = new Slots(1);
   readonly #crashes = new Crashes();
   #sweeping = false;
   #sweepAgain = false;
@@ -211,12 +213,27 @@ export class OperationRunner {
         for (const { id, projectId, branchId } of store.endpoints.active()) {
           if (!this.#fleet.serverOf(id) && !store.operations.anyUnfinishedOn(projectId, branchId)) this.crashed(id);
         }
-        await this.#fleet.storage.removeUnrecorded(() => this.#sweepAgain);
+        this.#remove();
       } catch (error) {
         if (!this.#closed) this.#service.report(error);
       }
     }
     this.#sweeping = false;
+  }
+
+  /** Removes data beside all else: it may be a million files, and the servers of other accounts wait for their end. */
+  #remove(): void {
+    // The one that waits stands for all that come meanwhile.
+    if (this.#removals.taken > 1) return;
+    this.#begin(this.#removals.take(() => this.#removed()));
+  }
+
+  async #removed(): Promise<void> {
+    try {
+      if (!this.#closed) await this.#fleet.storage.removeUnrecorded(() => this.#closed);
+    } catch (error) {
+      if (!this.#closed) this.#service.report(error);
+    }
   }
 
   /** Stops a server beside all others: clients may hold the end of it up, and other accounts do not wait for it. */

@@ -189,6 +189,20 @@ describe("the removal of what nothing needs", () => {
     await fakes.until(() => spy.mock.calls.length === 2);
   });
 
+  it("the removal of data, which may be a million files, keeps no server from its end", async () => {
+    const side = await fakes.branch({}, [{ type: "read_write" }]);
+    await start();
+    const [spy, held] = [remove(), Promise.withResolvers<void>()];
+    onTestFinished(() => spy.mockRestore());
+    spy.mockReturnValue(held.promise);
+    await fakes.change(`POST ${compute}/suspend`);
+    await fakes.until(() => spy.mock.calls.length > 0 && fakes.machine.servers.size === 1);
+    await fakes.change(`DELETE /projects/${project}/branches/${side.id}`);
+    await fakes.until(() => fakes.machine.servers.size === 0);
+    expect(spy).toHaveBeenCalledTimes(1);
+    held.resolve();
+  });
+
   it("an error of the removal is not reported once the service ends", async () => {
     const [spy, held] = [remove(), Promise.withResolvers<void>()];
     onTestFinished(() => spy.mockRestore());

@@ -147,8 +147,8 @@ export class BranchStorage {
     return this.#ports.used.during(from, () => this.#copy(from, to, edition));
   }
 
-  /** Removes what no branch has any more and no server uses: all, or until `isDue` says that something else is due. */
-  async removeUnrecorded(isDue = () => false): Promise<void> {
+  /** Removes what no branch has any more and no server uses: all, or until `ends` says that there is no time. */
+  async removeUnrecorded(ends = () => false): Promise<void> {
     const { store, home, used } = this.#ports;
     const [names, histories] = [await readdir(join(home.root, "branches")), await this.histories.names()];
     // Asked at once, after the names: what is made meanwhile is in use, or recorded, but never neither.
@@ -159,19 +159,19 @@ export class BranchStorage {
         .filter((directory) => !recorded.has(directory) && !used.has(directory));
     const [left, lost] = [unneeded(names), unneeded(histories)];
     const removals = [
-      ...left.map((directory) => () => removeTree(directory)),
+      ...left.map((directory) => () => removeTree(directory, ends)),
       ...lost.map((directory) => () => this.histories.remove(directory)),
     ];
     for (const remove of removals) {
       await remove();
-      if (isDue()) return;
+      if (ends()) return;
     }
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
       if (endpoint || used.has(directory)) continue;
       await removeStandby(directory);
-      if (isDue()) return;
+      if (ends()) return;
     }
     for (const { file, endpointId } of await home.ofComputes()) {
       if (endpointId.startsWith("ep-") && !store.endpoints.byId(endpointId)) await rm(file, { force: true });

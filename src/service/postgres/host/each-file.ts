@@ -7,9 +7,13 @@ const together = 32;
 /**
  * Calls `act` for each file below a directory, a few at a time: a client may make hundreds of thousands with SQL, and
  * to ask the system for all of them takes a turn of the loop, and the threads of everybody. A directory that has
- * vanished by then has none.
+ * vanished by then has none. Leaves the others where `ends` says that there is no time.
  */
-export async function eachFile(directory: string, act: (file: string) => Promise<unknown>): Promise<void> {
+export async function eachFile(
+  directory: string,
+  act: (file: string) => Promise<unknown>,
+  ends = () => false,
+): Promise<void> {
   const entries = await opendir(directory).catch(unlessGone);
   if (!entries) return;
   const [files, directories]: [string[], string[]] = [[], []];
@@ -17,16 +21,20 @@ export async function eachFile(directory: string, act: (file: string) => Promise
   for await (const entry of entries) {
     (entry.isDirectory() ? directories : files).push(join(directory, entry.name));
     if (files.length === together) await dealWith();
+    if (ends()) return;
   }
   await dealWith();
-  for (const one of directories) await eachFile(one, act);
+  for (const one of directories) await eachFile(one, act, ends);
 }
 
-/** Removes a directory with all that is in it, or a file or link alone; nothing where there is none. */
-export async function removeTree(path: string): Promise<void> {
+/**
+ * Removes a directory with all that is in it, or a file or link alone; nothing where there is none, and a part where
+ * `ends` says that there is no time.
+ */
+export async function removeTree(path: string, ends = () => false): Promise<void> {
   const found = await lstat(path).catch(unlessGone);
-  if (found?.isDirectory() === true) await eachFile(path, (file) => rm(file, { force: true }));
-  await rm(path, { recursive: true, force: true });
+  if (found?.isDirectory() === true) await eachFile(path, (file) => rm(file, { force: true }), ends);
+  if (!ends()) await rm(path, { recursive: true, force: true });
 }
 
 /** The names in a directory; none where there is no directory. */

@@ -61,6 +61,15 @@ describe("the files of data, of which a client makes as many as it likes", () =>
     expect(seen.most).toBeLessThanOrEqual(32);
   });
 
+  it("a removal leaves the other files of a directory where there is no time, and goes on with them later", async () => {
+    const seen = asked("rm");
+    await removeTree(data, () => seen.all >= 32);
+    expect(seen.all).toBeLessThan(66);
+    expect(existsSync(data)).toBe(true);
+    await removeTree(data);
+    expect(existsSync(data)).toBe(false);
+  });
+
   it("a file or a link is removed alone, and not what is behind it; what is not there has no files", async () => {
     const link = join(directory.path, "link");
     symlinkSync(data, link);
