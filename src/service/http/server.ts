@@ -36,7 +36,7 @@ const most = { connections: 16_384, partOfFiles: 1 / 2 };
  */
 const lingerMs = 500;
 
-/** Bytes of a client that has not logged in at `/sql`: Node reads so many of its body, or of what comes after it. */
+/** Bytes of a client that has not logged in to Postgres: Node reads so many of its body, or of what it sends ahead. */
 const unreadBytes = 131_072;
 
 /** A service that listens. */
@@ -113,7 +113,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     : createServer(options, handle);
   // In line as well.
   server.on("checkExpectation", handle).on(tls ? "secureConnection" : "connection", takeApart);
-  if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
+  if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, bytes, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     if (!takeIn(socket, connections, tls ? undefined : tooManyConnections)) return;
@@ -213,11 +213,14 @@ function goneSignal(outgoing: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-function upgrade(sql: SqlAccess, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+function upgrade(sql: SqlAccess, bytes: Shares, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const url = urlOf(incoming);
   // Without a listener, the error would end the service. Of a broken TLS channel Node keeps all bytes that still come.
   socket.on("error", () => socket.destroy());
-  if (url) sql.upgrade(incoming, socket, head, url);
+  const unread = bytes.of(networkOf(incoming.socket.remoteAddress));
+  socket.once("close", () => unread.release());
+  if (!unread.take(unreadBytes)) socket.write(tooManyConnections, () => socket.destroy());
+  else if (url) sql.upgrade(incoming, socket, head, url, () => unread.release());
 }
 
 function carryOut(exchange: Exchange, outgoing: ServerResponse): void {

@@ -5,6 +5,7 @@ import { connect } from "node:tls";
 import { expect, it, test } from "vitest";
 import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -50,11 +51,35 @@ it("a connection is taken over for a WebSocket at /v2 alone", async () => {
   const taken: string[] = [];
   const upgrade: SqlAccess["upgrade"] = (incoming, socket, head, url) => {
     taken.push(url.pathname);
-    sql.upgrade(incoming, socket, head, url);
+    sql.upgrade(incoming, socket, head, url, () => {});
   };
   await using shop = await ListeningShop.start({}, {}, { ...sql, upgrade });
   expect([await offered(shop, "/v2", "websocket"), await offered(shop, "/v2/", "websocket")]).toEqual([101, 404]);
   expect(taken).toEqual(["/v2"]);
+});
+
+it("what Node reads of the client of a WebSocket counts in the share of its network until it has logged in or left", async () => {
+  const bytes = new Shares(3 * 131_072);
+  const loggedIn: (() => void)[] = [];
+  const upgrade: SqlAccess["upgrade"] = (_incoming, socket, _head, _url, onLogin) => {
+    socket.resume().once("end", () => socket.destroy());
+    loggedIn.push(onLogin);
+  };
+  await using shop = await ListeningShop.start({}, { bytes }, { ...sql, upgrade });
+  const arrive = () => {
+    const wire = new Wire(shop);
+    wire.send("GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    return wire;
+  };
+  const first = arrive();
+  await expect.poll(() => loggedIn.length).toBe(1);
+  expect(await arrive().answer()).toMatch(/^HTTP\/1\.1 503 /);
+  loggedIn[0]?.();
+  const second = arrive();
+  await expect.poll(() => loggedIn.length).toBe(2);
+  expect(bytes.all).toBe(131_072);
+  for (const wire of [first, second]) wire.socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
 });
 
 it("a connection that breaks while it is taken over for a WebSocket ends, and ends alone", async () => {
@@ -63,7 +88,7 @@ it("a connection that breaks while it is taken over for a WebSocket ends, and en
   const upgrade: SqlAccess["upgrade"] = (incoming, socket, head, url) => {
     if (isFirst) isHeard = socket.emit("error", new Error("read ECONNRESET"));
     isFirst = false;
-    sql.upgrade(incoming, socket, head, url);
+    sql.upgrade(incoming, socket, head, url, () => {});
   };
   await using shop = await ListeningShop.start({}, {}, { ...sql, upgrade });
   await expect(offered(shop, "/v2", "websocket")).rejects.toThrow("socket hang up");

@@ -34,7 +34,7 @@ async function listening(): Promise<{ proxy: Recording; port: number }> {
   const proxy = new Recording({ clock: realClock, certificate, admit: nobody, onError: () => {} });
   const access = new DriverAccess(realClock, proxy, nobody, nobody);
   const server = createServer().on("upgrade", (incoming, socket, head) => {
-    access.upgrade(incoming, socket, head, new URL(incoming.url ?? "", "http://localhost"));
+    access.upgrade(incoming, socket, head, new URL(incoming.url ?? "", "http://localhost"), () => {});
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {

@@ -197,9 +197,10 @@ it("counts a client when it has logged in, and refuses it then where there is no
 });
 
 it("a client that sends its password in clear proves it before it counts, and before the server sees it", async () => {
+  const onLogin = vi.fn<() => void>();
   const answerTo = async (password: string) => {
     const [one, end] = duplexPair();
-    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
+    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1", onLogin);
     one.write(Buffer.concat([startup, serialize.password(password)]));
     let received = "";
     one.on("data", (chunk: Buffer) => {
@@ -210,11 +211,11 @@ it("a client that sends its password in clear proves it before it counts, and be
     return received.slice(9);
   };
   expect(await answerTo("wrong")).toContain("C28P01");
-  expect([served.length, entered]).toEqual([0, 0]);
+  expect([served.length, entered, onLogin.mock.calls.length]).toEqual([0, 0, 0]);
   await expect.poll(left).toBe(1);
   expect(await answerTo("secret")).toBe(letIn.toString("latin1"));
   expect([...networks]).toEqual(["10.0.0.1"]);
-  expect([served.length, entered]).toEqual([1, 1]);
+  expect([served.length, entered, onLogin.mock.calls.length]).toEqual([1, 1, 1]);
 });
 
 it("a client that has logged in has all the time that it wants", async () => {

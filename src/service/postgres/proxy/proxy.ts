@@ -77,8 +77,8 @@ export class Proxy {
   }
 
   /** Serves a client behind a WebSocket to this host: such clients send their password at once, and in clear. */
-  serveWebSocket(stream: Duplex, host: string | undefined, from: string): void {
-    void this.#serve(stream, { webSocket: { serverName: host }, from, onLogin: () => {} });
+  serveWebSocket(stream: Duplex, host: string | undefined, from: string, onLogin = () => {}): void {
+    void this.#serve(stream, { webSocket: { serverName: host }, from, onLogin });
   }
 
   /** Number of connected clients, let in or not. */
