@@ -95,8 +95,8 @@ function update(part, next) {
 async function refresh() {
   timer = undefined;
   const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
-  // The service is unreachable: when it is back, the stream of changes restarts and triggers the next update.
-  if (answer === undefined) return;
+  // The service is unreachable, as a proxy may say: when it is back, the stream of changes triggers the next update.
+  if (answer === undefined || answer.status > 500) return;
   if (answer.redirected) return location.replace(answer.url);
   if (!answer.ok) return location.reload();
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
