@@ -38,7 +38,8 @@ export class PostgresServer extends GuardedProgram {
     const stop = () => void server.stop();
     ends?.addEventListener("abort", stop);
     if (ends?.aborted) stop();
-    const starting = server.whenReady(isReady, clock, startLimitMs, () => progressOf(place, config));
+    const progress = config.primary ? undefined : () => progressOf(place);
+    const starting = server.whenReady(isReady, clock, startLimitMs, progress);
     const ready = await starting.finally(() => ends?.removeEventListener("abort", stop));
     if (ready === "ready") return server;
     await server.stop();
@@ -79,11 +80,11 @@ async function stateOf(data: string): Promise<string | undefined> {
 
 /**
  * Changes while a server that recovers gets further, which may take hours: after a crash it says so in its log, and
- * otherwise notes it in the control file. A standby also says in its log that it does not reach its primary.
+ * otherwise notes it in the control file. Not of a standby: a client's transaction at its primary may keep it from
+ * taking connections, however far it gets, and all that is to be done on the branch would wait for that.
  */
-async function progressOf({ data, logFile }: ServerPlace, { primary }: ServerConfig): Promise<string> {
-  const files = primary ? [controlIn(data)] : [controlIn(data), logFile];
-  const changes = files.map((file) =>
+async function progressOf({ data, logFile }: ServerPlace): Promise<string> {
+  const changes = [controlIn(data), logFile].map((file) =>
     stat(file).then(
       ({ mtimeMs }) => mtimeMs,
       () => 0,
