@@ -56,6 +56,36 @@ it("the health check is answered without a key, from anywhere", () => {
   expect([reply.status, reply.body]).toEqual([200, '{"status":"ok"}']);
 });
 
+const start = "/projects/shop/endpoints/ep-main/start";
+
+it.each<[flags: string[], line: [method: string, path: string, body?: unknown], without: object, withThem: object]>([
+  [["--strict-spec"], ["GET", "/users/me"], { status: 200 }, { status: 404 }],
+  [["--no-project-lock"], ["POST", "/projects/shop/branches", {}], { status: 423 }, { status: 201 }],
+  [
+    ["--domain", "db.test"],
+    ["GET", "/projects/shop/endpoints/ep-main"],
+    { body: { endpoint: { host: "ep-main.us-east-2.aws.neon.tech" } } },
+    { body: { endpoint: { host: "ep-main.db.test", proxy_host: "db.test" } } },
+  ],
+  [
+    ["--time-scale", "1000"],
+    ["GET", "/projects/shop/endpoints/ep-main"],
+    { body: { endpoint: { current_state: "idle" } } },
+    { body: { endpoint: { current_state: "active" } } },
+  ],
+])("the flags %j change the answer to %j", async (flags, line, without, withThem) => {
+  for (const [given, expected] of [
+    [[], without],
+    [flags, withThem],
+  ] as const) {
+    const call = await started(...given);
+    await call("POST", start);
+    await running?.clock.advance(50);
+    expect(await call(...line)).toMatchObject(expected);
+    await running?.stop();
+  }
+});
+
 it("--ready-file names a file that holds the base URL for as long as the service is ready", async () => {
   const file = join(directory.path, "ready");
   running = new Running("--port", "0", "--ready-file", file);

@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { isObjectOf } from "../../../src/operator/kube/objects.ts";
+import type { Change } from "../../../src/operator/kube/store.ts";
 import type { ClusterTransport, WatchLine } from "../../../src/operator/kube/transport.ts";
 import { sleep } from "../../../src/operator/runtime/clock.ts";
 import type { Logger } from "../../../src/operator/runtime/log.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { configMaps } from "./config-maps.ts";
+import { type ConfigMap, configMap, configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 import { failing, forever, minute, noLines, reported, setUp } from "./reflector-world.ts";
 
@@ -93,6 +94,35 @@ test("a watch that is refused for its place alone, as after a restore of etcd, i
   await cluster.clock.advance(minute);
   stop.abort();
   expect(relists).toEqual(["start", "expired"]);
+});
+
+test("the end of an object is told with the state that it had then, also where no change to that came before", async () => {
+  const cluster = new MemoryCluster();
+  const inner = cluster.transport();
+  const { metadata } = cluster.outside.create("a", { x: "before" });
+  const last = { ...configMap("default", "a", { ...metadata, resourceVersion: "9999" }), data: { x: "last" } };
+  const deleted: WatchLine = { type: "DELETED", object: last };
+  const lines: AsyncIterable<WatchLine> = {
+    async *[Symbol.asyncIterator]() {
+      yield deleted;
+    },
+  };
+  let opened = 0;
+  const transport: ClusterTransport = {
+    request: (request, options) => inner.request(request, options),
+    watch: () => {
+      opened += 1;
+      return opened === 1 ? lines : noLines;
+    },
+  };
+  const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+  const told: string[] = [];
+  const onChange = ({ type, object }: Change<ConfigMap>) => told.push(`${type} ${object.data?.["x"]}`);
+  const { run, stop } = setUp({ client, clock: cluster.clock, onChange });
+  void run();
+  await cluster.clock.advance(200);
+  stop.abort();
+  expect(told).toEqual(["added before", "deleted last"]);
 });
 
 test("a watch that breaks off as soon as it is opened, every time, is not opened in a hot loop", async () => {

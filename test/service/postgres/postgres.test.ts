@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { existsSync, mkdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -126,6 +126,14 @@ describe("the address in connection URIs", () => {
     const { address } = fakes.postgres.backend;
     expect([address.host, port === 0 ? address.port > 0 : address.port]).toEqual([host, port === 0 || port]);
   });
+});
+
+it("a server has the disk for temporary files that the service is set to give", async () => {
+  fakes = new ServiceOnFakes({ settings: { temporaryDiskScale: 0.001 } });
+  await fakes.start(seed);
+  await fakes.change(`POST ${compute}/start`);
+  const settings = readFileSync(join(fakes.directoryOf(), "postgresql.conf"), "utf8");
+  expect(settings).toContain("temp_file_limit = '20971kB'");
 });
 
 it("a service with a domain has a certificate for its names", async () => {
