@@ -29,6 +29,8 @@ export interface BackendAddress {
 export interface ComputeBackend {
   /** The address of the real servers; the model has only the vendor's host names. */
   readonly address: BackendAddress | undefined;
+  /** The oldest major version of Postgres that it runs. */
+  readonly oldestMajor: number;
   /** End of an operation that begins now; `undefined` where the end is reported when it has come. */
   endOf(at: number, durationMs: number): number | undefined;
   /** Reason why a server would refuse a compute's settings; `undefined` where it would not. Throws `Unanswered`. */

@@ -14,6 +14,7 @@ export class ModelBackend implements ComputeBackend {
   }
 
   readonly address = undefined;
+  readonly oldestMajor = 0;
 
   endOf(at: number, durationMs: number): number {
     return at + durationMs;

@@ -31,6 +31,9 @@ export function createProject(
   const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
   const default_endpoint_settings = usualSettings(wanted);
   const pgVersion = wanted.pg_version ?? 17;
+  const { oldestMajor } = context.backend;
+  if (pgVersion < oldestMajor)
+    throw refusals.invalid(`pg_version: Postgres ${oldestMajor} is the oldest that runs here`);
   checkUsual(context, { owner, pgVersion }, default_endpoint_settings);
   const lengthOfOthers = () => context.store.projects.lengthOfDetails(owner);
   refuseLong("settings", settings, lengthOfOthers);

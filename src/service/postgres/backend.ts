@@ -4,11 +4,12 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import type { Sessions } from "./fleet/sessions.ts";
 import { forbiddenSetting } from "./server/allowed-settings.ts";
-import type { Templates } from "./server/templates.ts";
+import { oldestMajor, type Templates } from "./server/templates.ts";
 
 /** Real servers behind the computes: operations end when the runner reports it, and clients are those of the proxy. */
 export class PostgresBackend implements ComputeBackend {
   readonly address: BackendAddress;
+  readonly oldestMajor = oldestMajor;
   readonly #sessions: Sessions;
   readonly #templates: Pick<Templates, "refusedSettings">;
   readonly #history: (branchId: string) => HistoryState | undefined;

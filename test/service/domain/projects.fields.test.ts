@@ -88,6 +88,15 @@ describe("creating a project", () => {
     expect(shop.ana("POST /projects", { project: { pg_version: beyond } }).status).toBe(400);
   });
 
+  it("a version that is older than those that the servers can run is refused, and makes nothing", () => {
+    Object.assign(shop.core.context.backend, { oldestMajor: 15 });
+    expect(shop.ana("POST /projects", { project: { pg_version: 14 } })).toMatchObject({
+      status: 400,
+      body: { message: "pg_version: Postgres 15 is the oldest that runs here" },
+    });
+    expect(created({ pg_version: 15 }).project).toMatchObject({ pg_version: 15 });
+  });
+
   it("takes sizes beside default_endpoint_settings for the same", () => {
     const made = created({ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 });
     expect(made.endpoints).toMatchObject([{ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 }]);

@@ -17,5 +17,6 @@ it("a server is asked about settings in the share of the project's owner, and no
     "Postgres refuses them: work_mem is too small",
   );
   expect(backend.settingsProblem({ pgVersion: 17, owner }, { data_directory: "/" })).toContain("data_directory");
+  expect(backend.oldestMajor).toBe(15);
   expect(asked).toEqual([[{ major: 17, owner: "org-shop" }, settings]]);
 });

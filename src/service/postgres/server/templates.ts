@@ -22,7 +22,7 @@ export interface Edition {
 }
 
 /** Older ones copy the data of a running server by other means. */
-const oldest = 15;
+export const oldestMajor = 15;
 
 /** Longest wait at a start for versions that clients have chosen, in milliseconds: npm may fetch some. */
 const prepareMs = 10_000;
@@ -79,8 +79,10 @@ export class Templates {
   }
 
   async #make(major: number): Promise<Edition> {
-    if (major < oldest) {
-      throw new PostgresUnusable(`Postgres ${major} cannot run behind computes: give the project ${oldest} or newer`);
+    if (major < oldestMajor) {
+      throw new PostgresUnusable(
+        `Postgres ${major} cannot run behind computes: give the project ${oldestMajor} or newer`,
+      );
     }
     const home = this.#home;
     const directory = await findBinaries(major, this.#binaries, this.#processes);
