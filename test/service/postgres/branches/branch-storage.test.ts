@@ -80,6 +80,10 @@ describe("a branch of a parent", () => {
     const { id } = await fakes.branch({});
     const asked = fakes.machine.statements.filter(({ sql }) => sql.includes("FROM pg_subscription"));
     expect(new Set(asked.map(({ data }) => data.includes(id)))).toEqual(new Set([true]));
+    // A database whose name is no text could not be entered.
+    const onCopy = fakes.machine.statements.filter(({ data }) => data.includes(id));
+    const steps = onCopy.flatMap(({ sql }) => /RENAME TO|FROM pg_subscription/.exec(sql)?.[0] ?? []);
+    expect(steps[0]).toBe("RENAME TO");
   });
 
   it("a branch of a parent whose server was killed waits until one has brought its data into order", async () => {

@@ -59,6 +59,9 @@ it("a branch with the schema alone loses its rows as their owners would delete t
     "service: VACUUM FULL pg_statistic_ext_data",
   ]);
   expect(objects).toBe(-1);
+  // A database whose name is no text could not be entered.
+  const asked = fakes.machine.statements.filter(({ data }) => data.includes("making")).map(({ sql }) => sql);
+  expect(asked.join()).toContain("RENAME TO");
 });
 
 it("what a branch that began with the schema alone has since is kept by a restore, and another branch's rows come with its data", async () => {
