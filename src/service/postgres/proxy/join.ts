@@ -42,13 +42,14 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
     keys.delete(name);
     admission.leave();
   });
-  // A client that has ended its own side and takes nothing would stay for ever, its answer read for nobody.
-  client.once("end", () => client.destroy());
   // A server process whose client has left ends its query first, and counts until then.
-  client.once("close", () => {
+  const leave = () => {
+    // A client that has ended its own side and takes nothing would stay for ever, its answer read for nobody.
+    endClient(client, clock);
     dropAnswers(server);
     server.end();
-  });
+  };
+  client.once("end", leave).once("close", leave);
   // A client let in by PgBouncer would go on with the next one's login.
   admission.logout.addEventListener("abort", () => {
     endClient(client, clock, errorResponse(loggedOut()));
