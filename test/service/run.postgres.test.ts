@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { parseServiceFlags } from "../../src/service/flags.ts";
 import { cryptoIds } from "../../src/service/ids.ts";
+import { PostgresUnusable } from "../../src/service/postgres/host/failure.ts";
 import { Postgres } from "../../src/service/postgres/postgres.ts";
 import { runService } from "../../src/service/run.ts";
 import { ProjectDetails } from "../../src/service/store/details.ts";
@@ -119,4 +120,15 @@ it("a service with Postgres hands on what its flags say, and reports the errors 
   });
   ports?.onError(new Error("unforeseen"));
   expect(err.at(-1)).toContain("unforeseen");
+});
+
+it("a service with Postgres that is root hands on the user that it was given", async () => {
+  const open = vi.spyOn(Postgres, "open").mockRejectedValueOnce(new PostgresUnusable("no further"));
+  onTestFinished(() => open.mockRestore());
+  const machine = Object.assign(new FakeMachine(() => 0), {
+    self: { pid: 4711, uid: 0, user: "root", node: process.execPath },
+  });
+  machine.ends.set("id", { status: 0, output: "65534\n" });
+  expect((await run(machine, "--data", data, "--postgres-user=servers")).status).toBe(1);
+  expect(open.mock.calls[0]?.[0].user).toEqual({ uid: 65_534, gid: 65_534, name: "servers" });
 });
