@@ -21,6 +21,7 @@ import { Logouts } from "./logouts.ts";
 import { OwnServers } from "./own-servers.ts";
 import { type BranchPlace, ReplicaData } from "./replica-data.ts";
 import { computeConfig } from "./server-configs.ts";
+import { withPrimary } from "./with-primary.ts";
 import { withProcesses } from "./with-processes.ts";
 
 /** Longest time for a server to name its roles and databases, in milliseconds. */
@@ -218,13 +219,14 @@ export class Fleet {
     const { home } = this.#ports;
     const branch = this.storage.of(endpoint.branchId);
     const data = home.replica(endpoint.id);
-    const primaryRuns = this.#serverOn(branch.directory) !== undefined;
+    const running = this.#serverOn(branch.directory);
+    const primaryRuns = running !== undefined;
     if (!primaryRuns) await this.#settleAlone(branch, edition);
     if (!(await canFollow(data, branch, primaryRuns))) await this.#replicas.make(endpoint, branch, edition);
     const limits = largerOf(this.#limitsOf(endpoint), branch);
     const primary = this.#ports.sockets.of(`branch ${endpoint.branchId}`);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
-    await this.#run(endpoint, branch.generation, data, edition, config);
+    await withPrimary(this.#ports, running, () => this.#run(endpoint, branch.generation, data, edition, config));
   }
 
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
