@@ -18,7 +18,8 @@ interface Started {
  * The guardian's own program. It runs what it is told to in lines of JSON, and reports each end in another one. A
  * program that it is to stop, and all of them when the pipe from the service closes, it asks for a fast shutdown, and
  * after ten seconds for an immediate one. A client can have its server take all memory: where that is short, the system
- * is to end a process of a server, which starts again, rather than the service, which is larger than one session.
+ * is to end a process of a server, which starts again, rather than the service, which is larger than one session. A
+ * process that fails leaves no memory in the file that it may write into its data, to be copied with it.
  */
 const source = `
 const { spawn } = require("node:child_process");
@@ -34,9 +35,13 @@ const signal = ({ pid, name }) => {
 };
 const report = (id, status) => process.stdout.write(JSON.stringify({ id, status }) + "\\n");
 const expend = (pid) => {
-  const score = (of) => "/proc/" + of + "/oom_score_adj";
+  const file = (of, name) => "/proc/" + of + "/" + name;
   // Not every system has these files.
-  try { writeFileSync(score(pid), String(Math.min(1000, Number(readFileSync(score("self"))) + 500))); } catch {}
+  try {
+    const own = Number(readFileSync(file("self", "oom_score_adj")));
+    writeFileSync(file(pid, "oom_score_adj"), String(Math.min(1000, own + 500)));
+    writeFileSync(file(pid, "coredump_filter"), "0");
+  } catch {}
 };
 const start = (id, { command, args, logFile, options }) => {
   const log = openSync(logFile, "a", 0o600);

@@ -68,6 +68,16 @@ it("where memory is short, the system ends a guarded program rather than the ser
   await server.ended;
 });
 
+it("a guarded program that fails writes none of its memory into its data", async () => {
+  const server = run("console.log(process.pid); setInterval(() => {}, 1e6)");
+  await expect.poll(log).toMatch(/^\d+\n$/);
+  const file = (pid: number | string) => `/proc/${pid}/coredump_filter`;
+  const filter = (pid: number | string) => (existsSync(file(pid)) ? Number(readFileSync(file(pid), "utf8")) : 0);
+  expect(filter(Number(log()))).toBe(0);
+  server.stop();
+  await server.ended;
+});
+
 it("the guardian keeps the service from its end while a program runs, and no longer", async () => {
   await run("").ended;
   const before = held();
