@@ -9,6 +9,7 @@ import { canFollow } from "../data/backup.ts";
 import { forgetPrepared } from "../data/prepared-files.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
 import { stopLeftover } from "../host/leftover.ts";
+import { allowedOf } from "../server/allowed-settings.ts";
 import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "../server/config.ts";
 import { startWithLocksLeft } from "../server/locks-left.ts";
 import type { Act } from "../server/own-server.ts";
@@ -105,7 +106,7 @@ export class Fleet {
         await this.#startPrimary(endpoint, await this.#editionOf(endpoint));
         if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
       };
-      const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
+      const config = { ...before.config, settings: allowedOf(endpoint.settings.pg_settings) };
       const { processes, home } = this.#ports;
       await writeConfig(before.data, config, { processes, user: home.user });
       before.endpoint = endpoint;

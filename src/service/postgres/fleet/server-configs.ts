@@ -1,5 +1,6 @@
 import { replicatesLogically } from "../../domain/replication.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { allowedOf } from "../server/allowed-settings.ts";
 import { type ServerConfig, smallest } from "../server/config.ts";
 import { temporaryDiskKiB } from "../server/temporary-disk.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
@@ -19,7 +20,7 @@ export function computeConfig(
     limits,
     temporaryDiskKiB: temporaryDiskKiB({ min: endpoint.minCu, max: endpoint.maxCu }, temporaryDiskScale),
     sockets: sockets.of(primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`),
-    settings: endpoint.settings.pg_settings ?? {},
+    settings: allowedOf(endpoint.settings.pg_settings),
     logical: project !== undefined && replicatesLogically(project),
     primary,
   };

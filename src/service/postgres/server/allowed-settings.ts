@@ -19,3 +19,8 @@ const names = new Set([...words.trim().split(/\s+/), ...switches, ...numericSett
 export function forbiddenSetting(settings: Readonly<Record<string, string>>): string | undefined {
   return Object.keys(settings).find((name) => !names.has(foldedName(name)));
 }
+
+/** Settings that a compute may have, of its own: a service without servers, or an earlier version, takes others. */
+export function allowedOf(settings: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => names.has(foldedName(name))));
+}

@@ -311,3 +311,18 @@ it("the user of the servers may read what a change of settings writes", async ()
   await fakes.change(`PATCH ${compute}`, { endpoint: { settings: { pg_settings: { work_mem: "7MB" } } } });
   expect([atStart.includes('"postgres"'), identities()]).toEqual([true, atStart]);
 });
+
+it("no server gets settings that a service without servers, or an earlier version, has taken and no compute may have", async () => {
+  const written = () => readFileSync(join(fakes.directoryOf(), "postgresql.conf"), "utf8");
+  const pg_settings = { work_mem: "7MB", Restore_Command: "touch /tmp/taken", archive_library: "/tmp/taken.so" };
+  const stored = fakes.store.endpoints.byId(primary);
+  if (stored) fakes.core.change(({ store }) => store.endpoints.update({ ...stored, settings: { pg_settings } }));
+  await start();
+  expect(written()).toContain("work_mem = '7MB'");
+  expect(written()).not.toContain("taken");
+  const begun = now();
+  await fakes.change(`PATCH ${compute}`, { endpoint: { pooler_enabled: true } });
+  expect(eventsFrom(begun)).toEqual([]);
+  expect(written()).toContain("work_mem = '7MB'");
+  expect(written()).not.toContain("taken");
+});
