@@ -39,15 +39,16 @@ export class Home {
 
   /** Opens it, after what an earlier service has left over is stopped and removed. */
   static async open({ data, user, processes, clock }: HomeSettings): Promise<Home> {
-    await removeAbandoned(processes, clock);
+    const own = await processes.facts(processes.self.pid);
+    // A system that does not tell of this process tells of no other that runs.
+    if (own) await removeAbandoned(processes, clock);
     const temporary = data === ":memory:";
     const root = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
     await mkdir(root, { recursive: true, mode: 0o700 });
     if (user) await refuseOfAnother(user, root);
     if (!temporary) await clear(root, processes, clock);
-    const { pid } = processes.self;
-    const startedAt = (await processes.facts(pid))?.startedAt ?? 0;
-    await writePrivate(join(root, "owner"), `${pid} ${startedAt}\n`, undefined);
+    const start = own?.sinceBoot ?? own?.startedAt ?? 0;
+    await writePrivate(join(root, "owner"), `${processes.self.pid} ${start}\n`, undefined);
     for (const name of ["", "branches", "replicas", "making", "history", "logs", "poolers"])
       await makeDirectory(join(root, name), user);
     const inside = join(root, "s");
@@ -173,10 +174,12 @@ async function removeAbandoned(processes: Processes, clock: ServiceClock): Promi
   }
 }
 
+/** True if a service that noted itself runs, or may run. Earlier versions noted the time at which they started. */
 async function isAlive(owner: string, processes: Processes): Promise<boolean> {
-  const [pid = 0, startedAt = 0] = owner.trim().split(" ").map(Number);
+  const [pid = 0, start = 0] = owner.trim().split(" ").map(Number);
+  if (start === 0) return true;
   const facts = await processes.facts(pid);
-  return facts !== undefined && Math.abs(facts.startedAt - startedAt) < 3;
+  return facts !== undefined && (facts.sinceBoot === start || Math.abs(facts.startedAt - start) < 3);
 }
 
 /** Stops servers that are left over, and removes what was not finished, and the log that all copies once shared. */

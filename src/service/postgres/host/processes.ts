@@ -24,8 +24,10 @@ export interface RunSettings {
 
 /** Facts that identify a running process beyond its id, which may have been given to another one. */
 export interface ProcessFacts {
-  /** In seconds since the epoch, to within two. */
+  /** In seconds since the epoch, to within two, as the machine's clock is now. */
   startedAt: number;
+  /** The same in seconds since the boot, which no change of the clock moves; absent where the system does not tell. */
+  sinceBoot?: number;
   /** The process's working directory, or where the system does not tell, its command line. */
   place: string;
 }

@@ -53,7 +53,8 @@ async function factsFromProc(pid: number, stat: string): Promise<ProcessFacts | 
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z") return undefined;
   const place = await readlink(`/proc/${pid}/cwd`).catch(() => "");
-  return { startedAt: booted + Number(fields[19]) / ticksPerSecond, place };
+  const sinceBoot = Number(fields[19]) / ticksPerSecond;
+  return { startedAt: booted + sinceBoot, sinceBoot, place };
 }
 
 async function sessionsIn(data: string): Promise<number[]> {

@@ -41,6 +41,28 @@ it.each([
   expect(existsSync(left)).toBe(stays);
 });
 
+it("the temporary directory of a service that runs stays though the machine's clock was set since it started", async () => {
+  const data = ":memory:";
+  const home = await Home.open({ data, user: undefined, processes: system, clock: realClock });
+  const set = async (pid: number) => {
+    const facts = await system.facts(pid);
+    return facts && { ...facts, startedAt: facts.startedAt + 3600 };
+  };
+  await opened({ ...system, facts: set });
+  expect(existsSync(home.root)).toBe(true);
+  await home.close();
+});
+
+it("no temporary directory is removed where the system tells of no process, nor later that of such a service", async () => {
+  writeFileSync(join(left, "owner"), `${nobody} 1\n`);
+  const untold = { ...system, facts: () => Promise.resolve(undefined) };
+  const home = await Home.open({ data: ":memory:", user: undefined, processes: untold, clock: realClock });
+  expect(existsSync(left)).toBe(true);
+  await opened();
+  expect([left, home.root].map((directory) => existsSync(directory))).toEqual([false, true]);
+  await home.close();
+});
+
 it("a service starts also where another one that starts removes the same temporary directory first", async () => {
   writeFileSync(join(left, "owner"), `${nobody} 1\n`);
   const facts = (pid: number) => {
