@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import workerThreads, { type WorkerOptions } from "node:worker_threads";
 import { describe, expect, it, test } from "vitest";
-import { SchemaComparer } from "../../../src/service/postgres/schema/comparer.ts";
+import { memoryOf, SchemaComparer } from "../../../src/service/postgres/schema/comparer.ts";
 import { mostEdits, patchOf } from "../../../src/service/postgres/schema/patch.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -86,6 +86,23 @@ describe("the comparison of schemas", () => {
     workerThreads.Worker = Worker;
     syncBuiltinESMExports();
     await expect(compared).rejects.toMatchObject({ status: 422 });
+  });
+
+  it("a comparison has no more than an eighth of the memory of a small container, in which a short one still ends", async () => {
+    const mebibyte = 1024 ** 2;
+    expect(memoryOf(512 * mebibyte)).toEqual({ maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 });
+    expect(memoryOf(64 * 1024 * mebibyte)).toEqual({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 });
+    const { Worker } = workerThreads;
+    workerThreads.Worker = class extends Worker {
+      constructor(program: URL, options: WorkerOptions) {
+        super(program, { ...options, resourceLimits: memoryOf(256 * mebibyte) });
+      }
+    };
+    syncBuiltinESMExports();
+    const compared = new SchemaComparer(realClock).compare(small, undefined);
+    workerThreads.Worker = Worker;
+    syncBuiltinESMExports();
+    expect(await compared).toBe(patch);
   });
 
   it("a comparison ends after its time, whatever it does then", async () => {

@@ -5,6 +5,7 @@ import type { ComparedSchemas, Comparison } from "../../domain/catalog.ts";
 import { refusals } from "../../refusal.ts";
 import { Shares } from "../../sharing/shares.ts";
 import { Slots } from "../../sharing/slots.ts";
+import { ofMemory } from "../../system-limits.ts";
 import { mostEdits } from "./patch.ts";
 
 /** The longest time of one comparison, in milliseconds. */
@@ -13,8 +14,17 @@ const limitMs = 10_000;
 /** The number of comparisons that run or wait, of which one owner has half at most. */
 const mostAtOnce = 8;
 
-/** Memory of a comparison, in MB. */
-const memory = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
+const mebibyte = 1024 ** 2;
+
+/** Memory of a comparison on a machine or in a container of so much: its clients' texts would have more. */
+export function memoryOf(all?: number) {
+  return {
+    maxOldGenerationSizeMb: ofMemory(512, mebibyte, all),
+    maxYoungGenerationSizeMb: ofMemory(64, 8 * mebibyte, all),
+  };
+}
+
+const memory = memoryOf();
 
 /** Beside this file, in the bundle too. */
 const program = new URL(import.meta.url.endsWith(".ts") ? "./comparing.ts" : "./comparing.js", import.meta.url);
