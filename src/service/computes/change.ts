@@ -95,7 +95,7 @@ function merged(context: ServiceContext, before: StoredEndpoint, wanted: Changed
   return {
     ...before,
     branchId: wanted.branch_id ?? before.branchId,
-    name: context.options.strictSpec ? undefined : (wanted.name ?? before.name),
+    name: (context.options.strictSpec ? undefined : wanted.name) ?? before.name,
     ...withRequested(before, wanted),
   };
 }

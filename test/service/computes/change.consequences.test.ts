@@ -127,3 +127,12 @@ it("a change without a name keeps the compute's, and a service by the letter of 
   expect(strict.ana(`PATCH ${path}`, { endpoint: { name: "reports", pooler_enabled: true } }).status).toBe(200);
   expect(strict.core.context.store.endpoints.byId(primary)?.name).toBeUndefined();
 });
+
+it("a service by the letter of the specification leaves the name that a compute has from another one", () => {
+  const strict = new Shop({ strictSpec: true });
+  const { endpoints } = strict.core.context.store;
+  const made = endpoints.byId(primary);
+  if (made) strict.core.change(() => endpoints.update({ ...made, name: "k8s-signature" }));
+  expect(strict.ana(`PATCH ${path}`, { endpoint: { name: "reports", pooler_enabled: true } }).status).toBe(200);
+  expect(endpoints.byId(primary)).toMatchObject({ name: "k8s-signature", poolerEnabled: true });
+});
