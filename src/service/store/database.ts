@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, statfsSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { messageOf } from "../error-message.ts";
 import { madeOnce } from "../made-once.ts";
@@ -29,7 +29,8 @@ function plain(value: SQLInputValue): SQLInputValue {
 
 /**
  * Room that the file and its log hold for changes on a full disk, in bytes: some ten thousand small ones, such as the
- * deletion of what fills it. Looked after once in so many changes, and made again where less than half is left.
+ * deletion of what fills it. Looked after once in so many changes, and made again where less than half is left, and the
+ * disk has room for it three times: what is begun there in the file and in its log, and not ended, leaves none.
  */
 const keptRoom = 4 * 1024 ** 2;
 const lookedAfterEvery = 500;
@@ -40,16 +41,16 @@ let emptyStore: Uint8Array | undefined;
 export class Database {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #onDisk: boolean;
+  readonly #file: string | undefined;
   #inTransaction = false;
   #changes = 0;
 
   /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
   constructor(file: string) {
     let opened: DatabaseSync | undefined;
-    this.#onDisk = file !== ":memory:";
+    this.#file = file === ":memory:" ? undefined : file;
     try {
-      if (this.#onDisk) keepPrivate(file);
+      if (this.#file !== undefined) keepPrivate(file);
       opened = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite = opened;
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
@@ -58,8 +59,8 @@ export class Database {
       // SQLite's own knows the letters of ASCII alone.
       this.#sqlite.function("lower", { deterministic: true }, lowered);
       this.#sqlite.function("plain", { deterministic: true }, plain);
-      if (this.#onDisk) this.#openOnDisk(file);
-      else this.#startEmpty();
+      if (this.#file === undefined) this.#startEmpty();
+      else this.#openOnDisk(file);
     } catch (error) {
       opened?.close();
       if (error instanceof StoreUnusable) throw error;
@@ -80,15 +81,16 @@ export class Database {
   #openOnDisk(file: string): void {
     this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     this.#migrate(file);
-    this.#makeRoom();
+    this.#makeRoom(file);
   }
 
-  /** Writes pages that are free afterwards, where the disk has room for them. */
-  #makeRoom(): void {
+  /** Writes pages that are free afterwards. */
+  #makeRoom(file: string): void {
     try {
-      this.#sqlite.exec(
-        `DROP TABLE IF EXISTS room; CREATE TABLE room AS SELECT zeroblob(${keptRoom}) AS bytes; DROP TABLE room;`,
-      );
+      this.#sqlite.exec("DROP TABLE IF EXISTS room");
+      const { bavail, bsize } = statfsSync(file);
+      if (bavail * bsize < 3 * keptRoom) return;
+      this.#sqlite.exec(`CREATE TABLE room AS SELECT zeroblob(${keptRoom}) AS bytes; DROP TABLE room;`);
     } catch (error) {
       if (!(named(error) instanceof StoreFull)) throw error;
     }
@@ -96,9 +98,9 @@ export class Database {
 
   #lookAfterRoom(): void {
     this.#changes += 1;
-    if (!this.#onDisk || this.#changes % lookedAfterEvery !== 0) return;
+    if (this.#file === undefined || this.#changes % lookedAfterEvery !== 0) return;
     const [free, size] = ["freelist_count", "page_size"].map((name) => Number(this.one(`PRAGMA ${name}`)?.[name]));
-    if ((free ?? 0) * (size ?? 0) < keptRoom / 2) this.#makeRoom();
+    if ((free ?? 0) * (size ?? 0) < keptRoom / 2) this.#makeRoom(this.#file);
   }
 
   #migrate(file: string): void {
@@ -119,12 +121,12 @@ export class Database {
   /** Runs `change` in one transaction. Throws `StoreFull` where the disk does not take it. */
   transaction<Result>(change: () => Result): Result {
     if (this.#inTransaction) throw new Error("transactions do not nest");
+    this.#lookAfterRoom();
     this.#sqlite.exec("BEGIN IMMEDIATE");
     this.#inTransaction = true;
     try {
       const result = change();
       this.#sqlite.exec("COMMIT");
-      this.#lookAfterRoom();
       return result;
     } catch (error) {
       // SQLite has already rolled back in some cases, such as a full disk.
