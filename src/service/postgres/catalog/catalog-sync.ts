@@ -40,9 +40,9 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   const existing = await namesIn(client, plan);
   const gone = await putLogins(client, plan, existing.roles, attempts);
   // The rest of a database whose drop was broken off keeps roles and its name, and nobody can enter it.
-  for (const [left = ""] of await client.query("SELECT datname FROM pg_database WHERE datconnlimit = -2")) {
+  for (const [left, isBeingDropped] of await client.query(halfDropped)) {
     const drop = () => dropDatabase({ client, connect: plan.connect }, left ?? "");
-    if (await attempts.make(drop)) existing.databases.delete(left ?? "");
+    if (isBeingDropped === "t" || (await attempts.make(drop))) existing.databases.delete(left ?? "");
   }
   const version = await serverVersion(client);
   const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
@@ -67,6 +67,11 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
   attempts.end();
 }
+
+/** Databases that nobody can enter any more, and whether a client is dropping them at this moment. */
+const halfDropped = `SELECT datname, EXISTS (SELECT FROM pg_locks
+  WHERE classid = 'pg_database'::regclass AND objid = pg_database.oid AND mode = 'AccessExclusiveLock' AND granted)
+  FROM pg_database WHERE datconnlimit = -2`;
 
 /** Brings the logins and passwords of roles alone, as far as that succeeds, and ends those of roles that are gone. */
 export async function syncLogins(plan: SyncPlan): Promise<void> {

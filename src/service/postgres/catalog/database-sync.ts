@@ -110,7 +110,7 @@ export async function dropDatabase(connected: Connected, name: string): Promise<
     if (isTemplate === "t") await client.query(`ALTER DATABASE ${identifier(name)} IS_TEMPLATE false`);
     if (isKept === "t") await insideDatabase(connected, { name, closed, limit }, endWhatKeeps);
     if (isRead === "t") await endAll(client, `datname =${literal(name)}`);
-    await client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`);
+    await client.query(`DROP DATABASE IF EXISTS ${identifier(name)} WITH (FORCE)`);
   } catch (error) {
     throw new Held(messageOf(error), { cause: error });
   }

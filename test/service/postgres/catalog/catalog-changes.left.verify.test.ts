@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { CreatedBranch, main, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
@@ -71,5 +72,25 @@ describe("what is left of a database whose drop was broken off", () => {
     const [deleted] = await rig.change("DELETE", `${branch}/roles/maker`);
     expect(deleted).toMatchObject({ status: "finished" });
     expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'maker'")).toEqual([]);
+  });
+
+  it("a database that a client is dropping is left to it, and its sessions go on", async () => {
+    await rig.query(uri, "CREATE DATABASE leaving");
+    const [silent, dropping] = [await rig.client(uri), await rig.client(uri)];
+    const { rows } = await silent.query("SELECT pg_backend_pid() AS pid");
+    const pid = z.number().parse(rows[0]?.["pid"]);
+    // As one that computes without a pause: a drop waits for each session.
+    process.kill(pid, "SIGSTOP");
+    const dropped = dropping.query("DROP DATABASE leaving");
+    try {
+      await expect.poll(shown).not.toContain("leaving");
+      const [made] = await rig.change("POST", `${branch}/roles`, { role: { name: "beside" } });
+      expect(made).toMatchObject({ status: "finished" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await dropped;
+    expect(await databasesOf("leaving")).toEqual([]);
+    await Promise.all([silent.end(), dropping.end()]);
   });
 });

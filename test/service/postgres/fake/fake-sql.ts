@@ -44,7 +44,10 @@ const changes: readonly [RegExp, (content: Content, match: Match) => void][] = [
       delete databases[from];
     },
   ],
-  [new RegExp(`^DROP DATABASE ${name}`), ({ databases }, [, database = ""]) => void delete databases[database]],
+  [
+    new RegExp(`^DROP DATABASE IF EXISTS ${name}`),
+    ({ databases }, [, database = ""]) => void delete databases[database],
+  ],
   [/^INSERT (\w+)$/, ({ rows }, [, word = ""]) => void rows.push(word)],
   [/^DO .*'TRUNCATE '/s, ({ rows }) => void rows.splice(0)],
 ];
