@@ -47,8 +47,12 @@ async function makeDirectories(
   found: { files: string[]; directories: string[] },
 ): Promise<void> {
   // Not all entries at once: each becomes an object in one turn of the loop.
-  await using entries = await opendir(join(from, path)).catch(unlessGone);
-  await makeDirectory(join(to, path), settings.owner, settings.mode);
+  const entries = await opendir(join(from, path)).catch(unlessGone);
+  // Closed by its loop otherwise. Node disposes of it only from 24.1 on, and until 24.3 refuses where it is closed.
+  await makeDirectory(join(to, path), settings.owner, settings.mode).catch(async (error: unknown) => {
+    await entries?.close();
+    throw error;
+  });
   found.directories.push(path);
   for await (const entry of entries ?? []) {
     const below = path === "" ? entry.name : `${path}/${entry.name}`;

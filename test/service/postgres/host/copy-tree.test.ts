@@ -1,4 +1,5 @@
 import {
+  Dir,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -74,6 +75,19 @@ describe("a copy of a directory", () => {
       /ENOTDIR/,
     );
     expect(open()).toEqual([]);
+  });
+
+  it("a copy is made with the first releases of Node 24 too, which dispose of no directory that is closed", async () => {
+    mkdirSync(join(home, "from"));
+    const disposer = Object.getOwnPropertyDescriptor(Dir.prototype, Symbol.asyncDispose);
+    const close = Object.getOwnPropertyDescriptor(Dir.prototype, "close");
+    Object.defineProperty(Dir.prototype, Symbol.asyncDispose, { ...close });
+    try {
+      await copyTree(join(home, "from"), join(home, "to"), { owner: undefined });
+    } finally {
+      Object.defineProperty(Dir.prototype, Symbol.asyncDispose, { ...disposer });
+    }
+    expect(readdirSync(join(home, "to"))).toEqual([]);
   });
 
   it("files of a copy are its own, unless links are asked for: what is written to one changes no other", async () => {
