@@ -49,6 +49,9 @@ const main = document.querySelector("main[data-changes]");
 /** Time for which changes are collected before the page is fetched, in milliseconds. */
 const gather = 400;
 
+/** Time after which a stream that was refused is asked for again, in milliseconds. */
+const retry = 5000;
+
 let announced = Number(main?.dataset.changes);
 let timer;
 let skipped = false;
@@ -131,8 +134,10 @@ function follow() {
   });
   stream.addEventListener("error", ({ target }) => {
     document.documentElement.classList.remove("live");
-    // Refused: the session has ended, which the page then shows, or many other pages follow.
-    if (target.readyState === EventSource.CLOSED) refresh();
+    if (target.readyState !== EventSource.CLOSED) return;
+    // Refused for good: the session has ended, which the page then shows, many others follow, or a proxy says no.
+    refresh();
+    setTimeout(follow, retry);
   });
 }
 

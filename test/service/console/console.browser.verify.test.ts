@@ -184,6 +184,17 @@ it("a page asks to sign in once the person has signed out on another one, though
   expect(await page.locator("header .who").count()).toBe(0);
 });
 
+it("a page follows the changes again once a proxy has let it, which said for a while that the service is gone", async () => {
+  await using site = await Site.open(new Shop());
+  const { page } = site;
+  let refused = 0;
+  await page.route("**/app/changes", (route) => (refused++ === 0 ? route.fulfill({ status: 502 }) : route.continue()));
+  await page.goto(site.address);
+  await site.enter(page.getByRole("button", { name: "ana@example.com" }));
+  await page.locator("html.live").waitFor({ timeout: 20_000 });
+  expect(refused).toBe(2);
+});
+
 it("a connection string and its code are copied with one button each, also while their password is masked", async () => {
   const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
   await using _ = site;
