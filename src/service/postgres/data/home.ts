@@ -43,8 +43,10 @@ export class Home {
     // A system that does not tell of this process tells of no other that runs.
     if (own) await removeAbandoned(processes, clock);
     const temporary = data === ":memory:";
-    const root = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
-    await mkdir(root, { recursive: true, mode: 0o700 });
+    const given = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
+    await mkdir(given, { recursive: true, mode: 0o700 });
+    // The system names the directory of a process so, also of one that was started through a link.
+    const root = await realpath(given);
     if (user) await refuseOfAnother(user, root);
     if (!temporary) await clear(root, processes, clock);
     const start = own?.sinceBoot ?? own?.startedAt ?? 0;

@@ -12,8 +12,8 @@ const patienceMs = 10_000;
 
 /**
  * Stops the server that an earlier service has left over in a data directory, if there is one. A process is signalled
- * only if its id, its start and its directory are those that the directory's own file names, or if it is one of its
- * sessions.
+ * only if its id, its start and its directory are those that the directory's own file names, or if it is one of
+ * Postgres's there.
  */
 export async function stopLeftover(data: string, processes: Processes, clock: ServiceClock): Promise<void> {
   const file = join(data, "postmaster.pid");
@@ -26,7 +26,7 @@ export async function stopLeftover(data: string, processes: Processes, clock: Se
     if (facts === undefined || Math.abs(facts.startedAt - Number(started)) > tolerance) return false;
     return directory === data && (facts.place === data || facts.place.includes(`-D ${data}`));
   };
-  const left = async () => ((await runs()) ? [pid] : processes.sessionsIn(data));
+  const left = async () => ((await runs()) ? [pid] : processes.processesIn(data));
   // A server that was killed leaves sessions that compute without a pause: beside one of them no other server starts.
   for (const name of ["INT", "QUIT"] as const) {
     for (const one of await left()) processes.signal(one, name);

@@ -51,7 +51,7 @@ export interface Processes {
   /** `undefined` where no process has this id. */
   facts(pid: number): Promise<ProcessFacts | undefined>;
   /** Processes of Postgres's whose directory it is; none where the system does not tell. */
-  sessionsIn(data: string): Promise<number[]>;
+  processesIn(data: string): Promise<number[]>;
   signal(pid: number, name: "INT" | "QUIT"): void;
   /** The most that servers and their clients may have together. */
   readonly most: number;

@@ -12,7 +12,7 @@ export function systemProcesses(self: Processes["self"]): Processes {
     guard: (...program) => guardian.guard(...program),
     signal: (pid, name) => guardian.signal(pid, name),
     facts,
-    sessionsIn,
+    processesIn,
     most: mostProcesses(),
     self,
   };
@@ -57,12 +57,14 @@ async function factsFromProc(pid: number, stat: string): Promise<ProcessFacts | 
   return { startedAt: booted + sinceBoot, sinceBoot, place };
 }
 
-async function sessionsIn(data: string): Promise<number[]> {
+async function processesIn(data: string): Promise<number[]> {
   const found: number[] = [];
   for (const pid of await readdir("/proc").catch(() => [])) {
     if (!/^\d+$/.test(pid) || (await readlink(`/proc/${pid}/cwd`).catch(() => "")) !== data) continue;
-    const title = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");
-    if (title.startsWith("postgres: ")) found.push(Number(pid));
+    const line = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");
+    // The server itself has the arguments of its start, and may have another start than its file says: of before the
+    // machine's clock was set.
+    if (/^postgres: |\0-D\0/.test(line)) found.push(Number(pid));
   }
   return found;
 }

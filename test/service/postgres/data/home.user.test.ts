@@ -258,6 +258,13 @@ describe("the directory of a service", () => {
     Home.open({ data, user: undefined, processes: new FakeMachine(() => 0), clock: realClock });
   const data = () => join(directory, "service.sqlite");
 
+  it("the directory has the path that the system gives for the servers in it, also where --data leads there by a link", async () => {
+    mkdirSync(join(directory, "disk"));
+    symlinkSync(join(directory, "disk"), join(directory, "link"));
+    const home = await open(join(directory, "link", "service.sqlite"));
+    expect(home.root).toBe(join(directory, "disk", "service.sqlite.postgres"));
+  });
+
   it("the directory belongs to the store that made it, and to no other", async () => {
     const home = await open(data());
     await home.claim("one");

@@ -95,7 +95,7 @@ export class FakeMachine implements Processes {
     return Promise.resolve(pid === this.self.pid ? { startedAt: 0, place: "" } : undefined);
   }
 
-  sessionsIn(): Promise<number[]> {
+  processesIn(): Promise<number[]> {
     return Promise.resolve([]);
   }
 

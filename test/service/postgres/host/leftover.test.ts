@@ -29,7 +29,7 @@ describe("a server that is left over", () => {
       most: 0,
       self: { pid: 1, uid: 1, node: "node" },
       facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),
-      sessionsIn: () => Promise.resolve([]),
+      processesIn: () => Promise.resolve([]),
       signal: (_, name) => {
         signals.push(name);
       },
@@ -76,7 +76,7 @@ describe("a server that is left over", () => {
     const told: string[] = [];
     const processes: Processes = {
       ...machine(undefined),
-      sessionsIn: (directory) => Promise.resolve(directory === home ? [...sessions] : []),
+      processesIn: (directory) => Promise.resolve(directory === home ? [...sessions] : []),
       signal: (pid, name) => {
         told.push(`${name} ${pid} at ${now}`);
         if (ends && name === "QUIT") sessions.delete(pid);

@@ -91,19 +91,21 @@ describe("the facts of a process", () => {
   });
 });
 
-it("the sessions in a directory are the processes of Postgres's there, and no other ones", async () => {
+it("the processes in a directory are the sessions of Postgres's there and the server itself, and no other ones", async () => {
+  const inside = `process.chdir(${JSON.stringify(directory.path)}); console.log("up"); setInterval(() => {}, 1e6)`;
   const titled = (title: string) =>
-    Child.start({
-      name: title,
-      command: node,
-      args: script(`process.title = ${JSON.stringify(title)}; process.chdir(${JSON.stringify(directory.path)});
-        console.log("up"); setInterval(() => {}, 1e6)`),
-    });
-  const [session, shell] = await Promise.all([titled("postgres: app stock"), titled("bash")]);
-  await Promise.all([session, shell].map((child) => child.waitForLine(/up/)));
-  expect(await system.sessionsIn(directory.path)).toEqual([session.pid]);
-  await Promise.all([session.kill(), shell.kill()]);
-  expect(await system.sessionsIn(directory.path)).toEqual([]);
+    Child.start({ name: title, command: node, args: script(`process.title = ${JSON.stringify(title)}; ${inside}`) });
+  const args = [...script(inside), "--", "-D", directory.path];
+  const [session, shell, server] = await Promise.all([
+    titled("postgres: app stock"),
+    titled("bash"),
+    Child.start({ name: "server", command: node, args }),
+  ]);
+  const all = [session, shell, server];
+  await Promise.all(all.map((child) => child.waitForLine(/up/)));
+  expect(new Set(await system.processesIn(directory.path))).toEqual(new Set([session.pid, server.pid]));
+  await Promise.all(all.map((child) => child.kill()));
+  expect(await system.processesIn(directory.path)).toEqual([]);
 });
 
 describe("the facts of a process on a system that shows none in files", () => {
