@@ -18,6 +18,9 @@ const socketsPrefix = "cpg-";
 /** The longest path of a socket that every system takes, in bytes, less its name and that of its own directory. */
 const longestSocketDirectory = 74;
 
+/** Characters that end, or begin, something else in a connection string or in a list of directories. */
+const unfitForSockets = /[\s'"\\,]/;
+
 export interface HomeSettings extends ProgramPorts {
   /** The store's file, or `:memory:`. */
   data: string;
@@ -54,10 +57,10 @@ export class Home {
     for (const name of ["", "branches", "replicas", "making", "history", "logs", "poolers"])
       await makeDirectory(join(root, name), user);
     const inside = join(root, "s");
-    const short = Buffer.byteLength(inside) <= longestSocketDirectory;
-    const sockets = short ? inside : await mkdtemp(join(tmpdir(), socketsPrefix));
+    const isFit = Buffer.byteLength(inside) <= longestSocketDirectory && !unfitForSockets.test(inside);
+    const sockets = isFit ? inside : await mkdtemp(join(tmpdir(), socketsPrefix));
     await makeDirectory(sockets, user);
-    if (!short) await writePrivate(join(root, "sockets"), sockets, undefined);
+    if (!isFit) await writePrivate(join(root, "sockets"), sockets, undefined);
     const home = new Home(root, sockets, user, temporary);
     await home.#refuseUnreachable();
     return home;

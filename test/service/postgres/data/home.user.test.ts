@@ -324,6 +324,16 @@ describe("the directory of a service", () => {
     expect(["making", "branches", "s"].flatMap((name) => readdirSync(join(root, name)))).toEqual(["whole"]);
   });
 
+  it.each([" ", "'", '"', ",", "\\"])(
+    "sockets lie elsewhere where the path of the directory has %j, which ends a path in a connection string",
+    async (character) => {
+      const place = join(directory, `my${character}data`);
+      mkdirSync(place);
+      const { root, sockets } = await open(join(place, "service.sqlite"));
+      expect([sockets.startsWith(join(tmpdir(), "cpg-")), existsSync(join(root, "s"))]).toEqual([true, false]);
+    },
+  );
+
   it("sockets lie elsewhere where the path of the directory is too long for one, and the next service removes them", async () => {
     const deep = join(directory, "d".repeat(80));
     mkdirSync(deep);
