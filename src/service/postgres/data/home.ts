@@ -159,7 +159,8 @@ async function mayEnter(directory: string, { uid, gid }: ProcessUser): Promise<b
 
 /** Removes what services have left that kept nothing and were killed. */
 async function removeAbandoned(processes: Processes, clock: ServiceClock): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+  // A directory that nobody may list, or that is not there, shows none.
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(temporaryPrefix)) continue;
     const root = join(tmpdir(), name);
     const owner = await readFile(join(root, "owner"), "utf8").catch(() => "");

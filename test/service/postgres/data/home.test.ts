@@ -63,6 +63,12 @@ it("no temporary directory is removed where the system tells of no process, nor 
   await home.close();
 });
 
+it("a service that keeps its data starts also where there is no directory for temporary files", async () => {
+  vi.stubEnv("TMPDIR", join(temporary, "nowhere"));
+  await opened();
+  expect(existsSync(join(temporary, "service.sqlite.postgres", "branches"))).toBe(true);
+});
+
 it("a service starts also where another one that starts removes the same temporary directory first", async () => {
   writeFileSync(join(left, "owner"), `${nobody} 1\n`);
   const facts = (pid: number) => {
