@@ -53,6 +53,9 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
  */
 const openLimitMs = 20_000;
 
+/** The longest message that a server answers, in bytes: nothing that is asked is longer, but an error of a client's. */
+const longest = 16 * 1024 ** 2;
+
 /** Undoes every other setting that the database or the role stores: what a server of a later version adds too. */
 const undoStored = `SELECT set_config(name, coalesce(boot_val, ''), false) FROM pg_settings
   WHERE source IN ('global', 'database', 'user', 'database user')`;
@@ -80,7 +83,7 @@ export class ServiceSessions {
     const socket = socketIn(sockets);
     const late = new AbortController();
     const parameters = Object.fromEntries(given);
-    const opened = openNeutral({ ...login, socket, database, parameters, late: late.signal });
+    const opened = openNeutral({ ...login, socket, database, parameters, late: late.signal, longest });
     return limited(this.#clock, openLimitMs, () => late.abort(), opened);
   }
 }

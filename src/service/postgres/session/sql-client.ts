@@ -30,6 +30,8 @@ export interface Login {
   parameters?: Readonly<Record<string, string>>;
   /** Aborts where the server takes too long. */
   late?: AbortSignal;
+  /** The longest message of the server that is read, in bytes. */
+  longest?: number;
 }
 
 export type { Field } from "pg-protocol/dist/messages.js";
@@ -45,6 +47,9 @@ export interface StatementResult {
 
 /** The longest message of a server that is read, in bytes: its text must be a string, and these have a longest. */
 const longestMessage = 256 * 1024 ** 2;
+
+/** The longest error that is quoted, in characters: a client may raise one of hundreds of megabytes. */
+const longestQuoted = 2000;
 
 /** The longest piece that Node reads, in bytes. It reads 32 in one turn of the loop: 80 ms of short rows. */
 const pieceLength = 65_536;
@@ -65,6 +70,7 @@ export class SqlClient {
   readonly #path: string;
   /** Bytes of the rows of all answers together that the caller takes at most. */
   #limit: number;
+  readonly #longest: number;
   readonly #parser = new Parser();
   /** Bytes received of a message that is not complete. */
   #unread = 0;
@@ -78,9 +84,10 @@ export class SqlClient {
   #ended: Error | undefined;
   #isCancelled = false;
 
-  private constructor(path: string, limit: number) {
+  private constructor({ socket: path, longest = longestMessage }: Login, limit: number) {
     this.#path = path;
     this.#limit = limit;
+    this.#longest = longest;
     this.#socket = createConnection(path);
     this.closed = new Promise((resolve) => {
       this.#socket.once("close", () => resolve());
@@ -89,8 +96,8 @@ export class SqlClient {
 
   /** `limit`: the most bytes of the rows of all answers together. Rejects with `ServerFailed`. */
   static async connect(login: Login, limit = Number.POSITIVE_INFINITY): Promise<SqlClient> {
-    const { socket: path, user, password, clientKey, database, parameters, late } = login;
-    const client = new SqlClient(path, limit);
+    const { user, password, clientKey, database, parameters, late } = login;
+    const client = new SqlClient(login, limit);
     const scram = new ScramLogin(clientKey ? { clientKey } : { password });
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(new ServerFailed(error.message)));
@@ -197,7 +204,7 @@ export class SqlClient {
     } catch (error) {
       this.#end(error instanceof Rejection ? error : new ServerFailed(messageOf(error)));
     }
-    const longest = Math.min(longestMessage, this.#limit);
+    const longest = Math.min(this.#longest, this.#limit);
     if (this.#unread > longest) this.#end(new AnswerTooLarge(`the answer is larger than ${longest} bytes`));
   }
 
@@ -221,7 +228,7 @@ export class SqlClient {
     } else if (isCounted.has(message.name)) {
       this.#take(message.length);
     } else if (is(message, "error")) {
-      this.#error ??= new ServerFailed(message.message, { cause: message });
+      this.#error ??= new ServerFailed(message.message.slice(0, longestQuoted).toWellFormed(), { cause: message });
     } else if (message.name === "readyForQuery") {
       const { resolve, reject } = this.#waiting ?? {};
       if (this.#error === undefined) resolve?.(answered);

@@ -117,3 +117,16 @@ it("a session of another role than the service's own is given none of the settin
   ];
   expect([...forAll, ...alone].filter((name) => names.includes(name))).toEqual(forAll);
 });
+
+it("a session quotes 2,000 characters of an error, which a client's function may raise, and reads none of 16 MB", async () => {
+  const failed = (length: number) => {
+    const body = Buffer.from(`M${"x".repeat(length)}\0\0`);
+    const head = Buffer.from("E\0\0\0\0", "latin1");
+    head.writeUInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body, done]);
+  };
+  const { opened } = await opening([welcome, done, failed(100_000), failed(17 * 1024 ** 2)]);
+  const session = await opened;
+  await expect(session.query("SELECT 1")).rejects.toThrow(/^x{2000}$/);
+  await expect(session.query("SELECT 1")).rejects.toThrow("the answer is larger than 16777216 bytes");
+});
