@@ -23,6 +23,7 @@ export function applySeed(context: ServiceContext, seed: Seed, at: number): void
   for (const account of seed.accounts) {
     if (!accounts.get(account.id)) {
       const { id, email, plan, name = email } = account;
+      if (accounts.hasEmail(email)) throw new BadSeed(`account ${id} has the email ${email}, which another one has`);
       accounts.insert({ id, uuid: uuidOf(id), email, name, plan, createdAt: at });
     }
     for (const { name, key } of account.apiKeys) {

@@ -69,6 +69,10 @@ export class Accounts {
     return this.#accounts.one("WHERE id = ?", id);
   }
 
+  hasEmail(email: string): boolean {
+    return this.#accounts.has("WHERE email = ?", email);
+  }
+
   /** The oldest accounts, at most so many. */
   oldest(most: number): Account[] {
     return this.#accounts.all("ORDER BY created_at, id LIMIT ?", most);

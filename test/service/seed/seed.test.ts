@@ -208,6 +208,10 @@ const project = { id: "pro-a", owner: "acc-a", branches };
 const primary = { branchID: "br-a", type: "read_write" as const };
 
 it.each<[string, SeedInput]>([
+  [
+    "account acc-b has the email a@example.com, which another one has",
+    { accounts: [account, { ...account, id: "acc-b" }] },
+  ],
   ["organization org-a names account acc-z, which does not exist", { organizations: [organizationOf("acc-z")] }],
   [
     "key one of organization org-a names project pro-z, which does not exist",
