@@ -28,12 +28,16 @@ export async function stopLeftover(data: string, processes: Processes, clock: Se
   };
   const left = async () => ((await runs()) ? [pid] : processes.processesIn(data));
   // A server that was killed leaves sessions that compute without a pause: beside one of them no other server starts.
+  let found = await left();
   for (const name of ["INT", "QUIT"] as const) {
-    for (const one of await left()) processes.signal(one, name);
+    for (const one of found) processes.signal(one, name);
     const until = clock.now() + patienceMs;
-    while (clock.now() < until && (await left()).length > 0) await elapsed(clock, 50);
+    while (found.length > 0 && clock.now() < until) {
+      await elapsed(clock, 50);
+      found = await left();
+    }
   }
-  const [still] = await left();
+  const [still] = found;
   if (still) throw new ServerFailed(`a server that was left over in ${data} does not stop: end process ${still}`);
   await rm(file, { force: true });
 }

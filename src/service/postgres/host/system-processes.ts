@@ -1,4 +1,5 @@
 import { type SpawnOptions, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { Guardian } from "./guardian.ts";
 import { mostProcesses } from "./most-processes.ts";
@@ -41,7 +42,9 @@ function optionsOf({ user, cwd, env }: RunSettings): SpawnOptions {
 
 async function facts(pid: number): Promise<ProcessFacts | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => undefined);
-  return stat === undefined ? factsFromPs(pid) : factsFromProc(pid, stat);
+  if (stat !== undefined) return factsFromProc(pid, stat);
+  // Linux has no such process: `ps` would take minutes for all the servers that a machine's failure has ended.
+  return existsSync("/proc/self/stat") ? undefined : factsFromPs(pid);
 }
 
 /** The clock ticks per second in which Linux shows the start of a process, on every architecture Node runs on. */

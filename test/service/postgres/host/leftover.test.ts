@@ -63,6 +63,17 @@ describe("a server that is left over", () => {
     expect(await signalled(undefined)).toEqual([]);
   });
 
+  it("the processes of the machine are looked through once where nothing is left over", async () => {
+    writeFileSync(join(home, "postmaster.pid"), `42\n${home}\n${started}\n`);
+    let looks = 0;
+    const processesIn = () => {
+      looks += 1;
+      return Promise.resolve([]);
+    };
+    await stopLeftover(home, { ...machine(undefined), processesIn }, realClock);
+    expect([looks, readdirSync(home)]).toEqual([1, []]);
+  });
+
   it("sessions that outlive their server, which was killed, are ended before another one starts beside them", async () => {
     let now = 0;
     const after = (ms: number, task: () => void) => {

@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import fs, { existsSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
@@ -109,11 +110,17 @@ it("the processes in a directory are the sessions of Postgres's there and the se
 });
 
 describe("the facts of a process on a system that shows none in files", () => {
-  /** No process has it, so its facts are asked of the system's program, as elsewhere those of every one. */
+  /** No process has it. */
   const pid = 99_999_999;
 
-  /** Puts a program in the place of the system's. */
+  /** Puts a program in the place of the system's, and hides the files. */
   function instead(text: string): void {
+    vi.spyOn(fs, "existsSync").mockReturnValue(false);
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
     writeFileSync(join(directory.path, "ps"), `#!${node}\n${text}`, { mode: 0o755 });
     vi.stubEnv("PATH", directory.path);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -134,6 +141,15 @@ describe("the facts of a process on a system that shows none in files", () => {
     instead(text);
     expect(await system.facts(pid)).toBeUndefined();
   });
+});
+
+it("no program is run for a process that is not there, where the system shows processes in files", async () => {
+  writeFileSync(join(directory.path, "ps"), `#!${node}\nconsole.log("Mon Jan  5 10:20:30 2026 postgres");`, {
+    mode: 0o755,
+  });
+  vi.stubEnv("PATH", directory.path);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect((await system.facts(99_999_999)) === undefined).toBe(existsSync("/proc/self/stat"));
 });
 
 it("programs are signalled and guarded by a guardian", async () => {
