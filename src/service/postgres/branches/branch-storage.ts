@@ -160,7 +160,7 @@ export class BranchStorage {
     const [left, lost] = [unneeded(names), unneeded(histories)];
     const removals = [
       ...left.map((directory) => () => removeTree(directory, ends)),
-      ...lost.map((directory) => () => this.histories.remove(directory)),
+      ...lost.map((directory) => () => this.histories.remove(directory, ends)),
     ];
     for (const remove of removals) {
       await remove();
@@ -170,7 +170,7 @@ export class BranchStorage {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
       if (endpoint || used.has(directory)) continue;
-      await removeStandby(directory);
+      await removeStandby(directory, ends);
       if (ends()) return;
     }
     for (const { file, endpointId } of await home.ofComputes()) {

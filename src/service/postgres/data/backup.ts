@@ -122,10 +122,10 @@ export async function segmentsOf(data: string): Promise<{ oldest: string; newest
 
 const origin = "compute-operator-origin";
 
-/** Removes a standby's data: where that is broken off, nothing takes what is left for a standby. */
-export async function removeStandby(data: string): Promise<void> {
+/** Removes a standby's data: where that is broken off, nothing takes what is left for a standby. As `removeTree`. */
+export async function removeStandby(data: string, ends = () => false): Promise<void> {
   await rm(join(data, origin), { force: true });
-  await removeTree(data);
+  await removeTree(data, ends);
 }
 
 /** The branch's data that a standby was made of. */

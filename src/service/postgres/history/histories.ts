@@ -36,8 +36,8 @@ export class Histories {
     return { since: oldest.at, position: oldest.position, bytes: own };
   }
 
-  async remove(data: string): Promise<void> {
-    await removeTree(join(this.#root, basename(data)));
+  async remove(data: string, ends = () => false): Promise<void> {
+    await removeTree(join(this.#root, basename(data)), ends);
   }
 
   /** The names of the directories that have one. */

@@ -129,6 +129,18 @@ it("removes nothing where there is no time, as the service ends, and all when it
   expect(left()).toBe(0);
 });
 
+it.each([
+  ["history", () => join(home.root, "history", "br-gone.1")],
+  ["replica", () => home.replica("ep-gone")],
+])("removes no %s where there is no time either, and all of it when it is asked again", async (_, place) => {
+  vi.spyOn(store.branchData, "all").mockReturnValue([recordedOf("br-a")]);
+  mkdirSync(place(), { recursive: true });
+  await storage(0).removeUnrecorded(() => true);
+  expect(existsSync(place())).toBe(true);
+  await storage(0).removeUnrecorded();
+  expect([existsSync(place()), existsSync(from)]).toEqual([false, true]);
+});
+
 it("the size of data is that of its files, and nothing for a directory that has vanished by then", async () => {
   expect(await sizeOf(from)).toBe(3 * mebibyte + 20);
   expect(await sizeOf(join(from, "pg_replslot", "copy_1"))).toBe(0);
