@@ -10,8 +10,8 @@ export function systemText(file: string): string {
 }
 
 /**
- * Limits that the groups of this process set, by the file's name in the first and in the second version of groups: a
- * container sees its own group as the root. Nothing stands for a group without a limit.
+ * Limits that the groups of this process set, and those that they are in, by the file's name in the first and in the
+ * second version of groups: a container sees its own group as the root. Nothing stands for a group without a limit.
  */
 export function groupLimits(controller: string, first: string, second: string, textOf: TextOf): number[] {
   const groups = [...textOf("/proc/self/cgroup").matchAll(/^\d+:([^:]*):(.*)$/gm)];
@@ -19,7 +19,7 @@ export function groupLimits(controller: string, first: string, second: string, t
     const isSecond = kinds === "";
     if (!isSecond && kinds !== controller) return [];
     const own = (below: string) => join("/sys/fs/cgroup", kinds, below, isSecond ? second : first);
-    return ["", path].map((below) => textOf(own(below)));
+    return path.split("/").map((_, depth, names) => textOf(own(names.slice(0, depth + 1).join("/"))));
   });
   return texts.filter((text) => /^\d/.test(text)).map(Number);
 }

@@ -22,6 +22,15 @@ it.each<[string, number, Record<string, string>]>([
     { "/proc/self/cgroup": "0::/user.slice/a\n", "/sys/fs/cgroup/user.slice/a/pids.max": "100\n" },
   ],
   [
+    "a group that its own is in has one",
+    60,
+    {
+      "/proc/self/cgroup": "0::/user.slice/a/b\n",
+      "/sys/fs/cgroup/user.slice/a/pids.max": "80\n",
+      "/sys/fs/cgroup/user.slice/a/b/pids.max": "100\n",
+    },
+  ],
+  [
     "its groups are of the first version",
     90,
     {
