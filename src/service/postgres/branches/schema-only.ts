@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { limited, type ServiceClock } from "../../clock.ts";
-import { checkpointOf } from "../data/backup.ts";
+import { checkpointOf, isCleanlyStopped } from "../data/backup.ts";
 import { preparedIn } from "../data/prepared-files.ts";
 import { isSegment, placeAt, placeOf } from "../data/segments.ts";
 import { eachFile } from "../host/each-file.ts";
@@ -59,7 +59,9 @@ export async function makeSchemaOnly(
   } finally {
     await server.stop();
   }
-  if (prepared) await (await serve({})).stop();
+  // A server that is not through with its checkpoint after ten seconds ends without one, and needs its log once more.
+  if (prepared || !(await isCleanlyStopped(data))) await (await serve({})).stop();
+  if (!(await isCleanlyStopped(data))) throw new ServerFailed("the server on it did not stop in time: try again");
   await forgetLog(data);
 }
 
@@ -89,6 +91,8 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
   }
   await admin.query(`DROP ROLE ${role}`);
   await admin.query("SELECT pg_switch_wal()");
+  // Of tens of thousands of files it takes longer than a server has for its end.
+  await admin.query("CHECKPOINT");
 }
 
 /**

@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { FakeData } from "../fake/fake-data.ts";
 import { FakeServer, type Statement } from "../fake/fake-machine.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
@@ -77,6 +78,22 @@ it("what a branch that began with the schema alone has since is kept by a restor
   expect([fakes.contentOf(kept?.id).rows, fakes.contentOf(id).rows]).toEqual([["own", "late"], ["own"]]);
   await fakes.change(restore, { source_branch_id: main });
   expect(fakes.contentOf(id).rows).toEqual(["early"]);
+});
+
+it("a branch with the schema alone keeps its log until the server on it has ended in order", async () => {
+  const end = vi.spyOn(FakeData.prototype, "end");
+  onTestFinished(() => end.mockRestore());
+  const starts = () => fakes.machine.events.filter((event) => /^start .*making|^start br-.*\.\w+$/.test(event)).length;
+  const before = starts();
+  await fakes.branch({ init_source: "schema-only" });
+  const usual = starts() - before;
+  end.mockImplementationOnce(() => {});
+  await fakes.branch({ init_source: "schema-only" });
+  expect(starts() - before).toBe(2 * usual + 1);
+  end.mockImplementation(() => {});
+  await fakes.branch({ init_source: "schema-only" });
+  const reasons = fakes.operations().map(({ error }) => error);
+  expect(reasons).toContain("the server on it did not stop in time: try again");
 });
 
 it("the transactions of all databases end before the rows of any go", async () => {
