@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** Reads a file in which Linux says what a process may have. */
 export type TextOf = (file: string) => string;
 
-/** Nothing where the file is not there, as elsewhere than on Linux. */
+/** Text of such a file: nothing where it is not there, as elsewhere than on Linux. */
 export function systemText(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }

@@ -43,7 +43,7 @@ export class Home {
   /** Opens it, after what an earlier service has left over is stopped and removed. */
   static async open({ data, user, processes, clock }: HomeSettings): Promise<Home> {
     const own = await processes.facts(processes.self.pid);
-    // A system that does not tell of this process tells of no other that runs.
+    // A system that does not show this process shows no other that runs.
     if (own) await removeAbandoned(processes, clock);
     const temporary = data === ":memory:";
     const given = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);

@@ -2,7 +2,7 @@ import { endAll } from "./end-sessions.ts";
 import { type Session, serverVersion } from "./privileged-role.ts";
 
 /**
- * Ends the sessions whose transactions have more subtransactions than the log tells of: a standby that starts takes no
+ * Ends the sessions whose transactions have more subtransactions than the log lists: a standby that starts takes no
  * connections before their ends. Before Postgres 16 no server says which they are.
  */
 export async function endOverflowed(primary: Session): Promise<void> {
