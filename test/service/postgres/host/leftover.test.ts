@@ -75,12 +75,7 @@ describe("a server that is left over", () => {
   });
 
   it("sessions that outlive their server, which was killed, are ended before another one starts beside them", async () => {
-    let now = 0;
-    const after = (ms: number, task: () => void) => {
-      now += ms;
-      setImmediate(task);
-      return () => {};
-    };
+    const clock = quickClock();
     writeFileSync(join(home, "postmaster.pid"), `42\n${home}\n${started}\n`);
     let ends = false;
     const sessions = new Set([43, 44]);
@@ -89,14 +84,14 @@ describe("a server that is left over", () => {
       ...machine(undefined),
       processesIn: (directory) => Promise.resolve(directory === home ? [...sessions] : []),
       signal: (pid, name) => {
-        told.push(`${name} ${pid} at ${now}`);
+        told.push(`${name} ${pid} at ${clock.at}`);
         if (ends && name === "QUIT") sessions.delete(pid);
       },
     };
-    const stop = () => stopLeftover(home, processes, { now: () => now, after });
+    const stop = () => stopLeftover(home, processes, clock);
     await expect(stop()).rejects.toThrow(`does not stop: end process 43`);
     expect(readdirSync(home)).toEqual(["postmaster.pid"]);
-    [now, ends] = [0, true];
+    [clock.at, ends] = [0, true];
     told.splice(0);
     await stop();
     expect(told).toEqual(["INT 43 at 0", "INT 44 at 0", "QUIT 43 at 10000", "QUIT 44 at 10000"]);
@@ -105,12 +100,7 @@ describe("a server that is left over", () => {
 
   /** A server that ends at a signal, or never; answers the signals, when each was sent, and the failure. */
   async function stopping(endsAt: "INT" | "QUIT" | undefined): Promise<[string[], string | undefined]> {
-    let now = 0;
-    const after = (ms: number, task: () => void) => {
-      now += ms;
-      setImmediate(task);
-      return () => {};
-    };
+    const clock = quickClock();
     writeFileSync(join(home, "postmaster.pid"), `42\n${home}\n${started}\n`);
     const signals: string[] = [];
     const processes: Processes = {
@@ -119,9 +109,9 @@ describe("a server that is left over", () => {
         Promise.resolve(
           signals.some((one) => one.startsWith(endsAt ?? "-")) ? undefined : { startedAt: started, place: home },
         ),
-      signal: (pid, name) => void signals.push(`${name} ${pid} at ${now}`),
+      signal: (pid, name) => void signals.push(`${name} ${pid} at ${clock.at}`),
     };
-    const failure = await stopLeftover(home, processes, { now: () => now, after }).then(
+    const failure = await stopLeftover(home, processes, clock).then(
       () => undefined,
       (error: unknown) => String(error),
     );
@@ -140,3 +130,17 @@ describe("a server that is left over", () => {
     expect(readdirSync(home)).toEqual(["postmaster.pid"]);
   });
 });
+
+/** A clock that is ahead by what is waited for, at once. */
+function quickClock() {
+  const clock = {
+    at: 0,
+    now: () => clock.at,
+    after: (ms: number, task: () => void) => {
+      clock.at += ms;
+      setImmediate(task);
+      return () => {};
+    },
+  };
+  return clock;
+}
