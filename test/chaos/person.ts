@@ -159,16 +159,20 @@ export class Person {
     return { op: "replace", path: "/spec", value: spec };
   }
 
-  /** Nothing if a replace removed the finalizer: what leaks then is the user's doing, so users wait. */
+  /**
+   * Nothing if a replace removed the finalizer: what leaks then is the user's doing, so users wait. Nor where it gets
+   * one meanwhile: the API server may overlook that, whatever an operator does.
+   */
   async #delete(member: Member, compute: KubeObject, retain: boolean): Promise<void> {
     const { cluster, workloadHistory } = this.#options;
-    const { uid, name, finalizers = [] } = compute.metadata;
+    const { uid, name, resourceVersion, finalizers = [] } = compute.metadata;
     if (workloadHistory.replaced.has(uid) && finalizers.length === 0) return;
     workloadHistory.note(retain ? "retain" : "delete", name);
     workloadHistory.deletions.push({ at: Date.now(), uid, name, retain });
     const policy = { op: "replace", path: "/spec/deletionPolicy", value: "Retain" };
     if (retain) await this.#patch(member, compute, [policy]);
-    await cluster.request({ method: "DELETE", path: this.#path(member), body: { preconditions: { uid } } });
+    const preconditions = finalizers.length === 0 ? { uid, resourceVersion } : { uid };
+    await cluster.request({ method: "DELETE", path: this.#path(member), body: { preconditions } });
   }
 
   async #scale(replicas: number): Promise<void> {

@@ -127,7 +127,7 @@ export function mirrorKindOf(options: MirrorKindOptions): MirrorKind {
           await cluster.patch(configMapKind, action.copy.metadata, patchOf(action.copy).set(["data"], data).ops());
           return done(object);
         case "delete":
-          await cluster.delete(configMapKind, action.copy.metadata, { uid: action.copy.metadata.uid });
+          await cluster.delete(configMapKind, action.copy.metadata);
           return done(object, { kind: "unchanged" }, after(soonMs));
         case "release":
           await letGo<Mirror>(mirrorPatches, cluster, object, () => {});

@@ -52,15 +52,13 @@ export async function carryOut(
   const wanted = declaredSpec(object);
   if (step.kind === "delete") {
     if (existing === undefined) return undefined;
-    const { uid } = existing.metadata;
-    let { resourceVersion } = existing.metadata;
+    let { metadata } = existing;
     if (wanted?.deletionPolicy === "Retain" && existing.spec.deletionPolicy !== "Retain") {
       const patch = guardedPatch(existing, { resourceVersion: true }).set(["spec", "deletionPolicy"], "Retain");
-      const retained = await cluster.patch(computeKind, existing.metadata, patch.ops());
-      resourceVersion = retained.metadata.resourceVersion;
+      ({ metadata } = await cluster.patch(computeKind, metadata, patch.ops()));
     }
     // A Compute that lost its owner meanwhile stays.
-    await cluster.delete(computeKind, existing.metadata, { uid, resourceVersion });
+    await cluster.delete(computeKind, metadata);
     return undefined;
   }
   if (wanted === undefined) return undefined;

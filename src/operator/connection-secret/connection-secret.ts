@@ -143,7 +143,7 @@ export class ConnectionSecrets {
     if (binding.kind !== "bound" && (binding.kind !== "none" || wanted !== undefined)) return binding;
     const isFormer = (each: KeptSecret) => isOwnedBy(each, uid) && !isAt(place, each) && !isBeingDeleted(each);
     for (const secret of (ours ?? []).filter(isFormer)) {
-      await cluster.delete(secretKind, secret.metadata, { uid: secret.metadata.uid });
+      await cluster.delete(secretKind, secret.metadata);
     }
     const left = await this.#removal.others(compute);
     return left.length > 0 ? { ...binding, left } : binding;

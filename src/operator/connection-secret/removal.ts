@@ -138,8 +138,7 @@ export class SecretRemoval {
       for (const secret of await listOurs(namespace, compute, cluster)) {
         const { metadata } = secret;
         // Somebody's finalizer may keep one that is deleted.
-        if (!isAt(wanted, secret) && !isBeingDeleted(secret))
-          await cluster.delete(secretKind, metadata, { uid: metadata.uid });
+        if (!isAt(wanted, secret) && !isBeingDeleted(secret)) await cluster.delete(secretKind, metadata);
       }
       return undefined;
     } catch (error) {

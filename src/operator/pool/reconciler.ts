@@ -198,7 +198,7 @@ export class PoolReconciler {
   }
 
   async #remove({ metadata }: Compute): Promise<void> {
-    await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
+    await this.#options.cluster.delete(computeKind, metadata);
   }
 
   async #updateStatus(

@@ -96,9 +96,9 @@ test("a refused write says what was asked and what the API server said", async (
 test("a write deletes only the object meant, and takes one that is gone for deleted", async () => {
   const client = new MemoryCluster().client();
   const { uid } = (await client.create(configMaps, configMap("default", "x"))).metadata;
-  expect(isConflict(await errorOf(client.delete(configMaps, ref, { uid: "another" })))).toBe(true);
-  await client.delete(configMaps, ref, { uid });
-  await client.delete(configMaps, ref, { uid });
+  expect(isConflict(await errorOf(client.delete(configMaps, { ...ref, uid: "another" })))).toBe(true);
+  await client.delete(configMaps, { ...ref, uid });
+  await client.delete(configMaps, { ...ref, uid });
   expect(isNotFound(await errorOf(client.patch(configMaps, ref, [])))).toBe(true);
 });
 
@@ -168,10 +168,11 @@ describe("a request", () => {
     expect(asked).toEqual([{ path, query, idleTimeoutMs: 9 }]);
   });
 
-  test("deletes with the uid as its condition", async () => {
+  test("deletes the version that it is given, and no other", async () => {
     const { client, call, asked } = answered(200, { kind: "Status" });
-    expect(await call(client.delete(configMaps, ref, { uid: "u-1" }))).toBeUndefined();
-    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: "u-1" } };
+    const version = { uid: "u-1", resourceVersion: "7" };
+    expect(await call(client.delete(configMaps, { ...ref, ...version }))).toBeUndefined();
+    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: version };
     expect(asked).toMatchObject([{ method: "DELETE", path: `${path}/x`, body }]);
   });
 

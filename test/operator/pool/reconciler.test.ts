@@ -100,6 +100,21 @@ describe(`a ${computePoolKind.kind}`, () => {
     ]);
   });
 
+  test("deletes no replica that has changed since: its finalizer or its owner may be another", async () => {
+    const world = pooled(2);
+    await world.reconcile();
+    world.scale(1);
+    world.refuses = ({ method }) => {
+      if (method === "DELETE") world.edit(1);
+      return false;
+    };
+    expect(await world.reconcile()).toBe(shortlyMs);
+    expect(await world.computes()).toHaveLength(2);
+    world.refuses = () => false;
+    await world.reconcile();
+    expect(await world.computes()).toHaveLength(1);
+  });
+
   test("deletes no replica of an old number: a cache may know the Computes better than the pool", async () => {
     const world = pooled(1);
     const { pool, computes, reconcile, scale } = world;
