@@ -283,6 +283,27 @@ describe("a client gains nothing by", () => {
     },
   );
 
+  it("writing the catalogues through Postgres's views on them, in any database", async () => {
+    const rows = `SELECT array_agg(oid || ' ' || rolname ORDER BY oid)::text AS roles,
+      (SELECT array_agg(oid || ' ' || datname ORDER BY oid) FROM pg_catalog.pg_database)::text AS databases FROM pg_catalog.pg_roles`;
+    await rig.query(uri, "CREATE DATABASE later");
+    const before = await rig.query(uri, rows);
+    for (const name of ["stock", "later", "postgres", "template1"]) {
+      await rig.query(
+        uri.replace("/stock?", `/${name}?`),
+        "UPDATE pg_catalog.pg_group SET groname = 'former' WHERE groname = 'neon_superuser'",
+        "UPDATE pg_catalog.pg_group SET groname = 'neon_superuser' WHERE groname = 'pg_execute_server_program'",
+        "INSERT INTO pg_catalog.pg_group (groname) VALUES ('more')",
+        "DELETE FROM pg_catalog.pg_group",
+        "DELETE FROM information_schema.enabled_roles",
+        "UPDATE pg_catalog.pg_stat_database_conflicts SET datname = 'former' WHERE datname = 'postgres'",
+        "INSERT INTO pg_catalog.pg_stat_database_conflicts (datname) VALUES ('more')",
+        "DELETE FROM pg_catalog.pg_stat_database_conflicts",
+      );
+      expect(await rig.query(uri, rows)).toEqual(before);
+    }
+  });
+
   it.each([
     "CREATE EVENT TRIGGER entered ON ddl_command_start EXECUTE FUNCTION trap.fired()",
     "CREATE FUNCTION pg_catalog.format(text, int) RETURNS text LANGUAGE sql RETURN ''",

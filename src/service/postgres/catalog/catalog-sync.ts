@@ -17,7 +17,7 @@ import { runWritten } from "../session/written.ts";
 import { Attempts } from "./attempts.ts";
 import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
 import { dropDatabase, putDatabases } from "./database-sync.ts";
-import { guardOutputPlugins } from "./output-plugins.ts";
+import { guardDatabases } from "./guards.ts";
 
 export interface SyncPlan {
   /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */
@@ -47,7 +47,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   const version = await serverVersion(client);
   const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
   if (outdated) {
-    await guardOutputPlugins({ client, connect: plan.connect });
+    await guardDatabases({ client, connect: plan.connect });
     await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
     // Data of an earlier version has one.
     await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);

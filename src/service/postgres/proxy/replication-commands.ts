@@ -8,7 +8,7 @@ const longestStatement = 1024 ** 2;
 
 /**
  * Follows the messages of a client that replicates. Refuses to make a slot whose output plugin is a path: the server
- * would load that file. What the functions of SQL take is checked in the server (`output-plugins.ts`). Refuses what
+ * would load that file. What the functions of SQL take is checked in the server (`catalog/guards.ts`). Refuses what
  * copies the server as a whole, its log and its roles' passwords included: a client replicates logically.
  */
 export function replicationCommands(): MessageFilter {

@@ -38,8 +38,10 @@ async function changes(applied: BranchCatalog, existing: readonly string[], vers
 it("gives the roles of an earlier version of the service the rights of today's, and leaves their passwords", async () => {
   expect(await changes({ rights: 1, roles, databases }, ["app"])).toEqual([
     expect.stringContaining("CREATE DOMAIN pg_catalog.output_plugin"),
+    expect.stringContaining("DO INSTEAD NOTHING"),
     'ALTER DATABASE "template0" ALLOW_CONNECTIONS true CONNECTION LIMIT 0',
     expect.stringContaining("CREATE DOMAIN pg_catalog.output_plugin"),
+    expect.stringContaining("DO INSTEAD NOTHING"),
     'ALTER DATABASE "template0" ALLOW_CONNECTIONS false CONNECTION LIMIT -1',
     "CREATE ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS",
     "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
