@@ -206,7 +206,7 @@ export class OperationRunner {
           const endpoint = store.endpoints.byId(endpointId);
           const busy = endpoint && store.operations.unfinishedOf(endpoint.projectId, endpointId).length > 0;
           const right =
-            endpoint?.currentState === "active" && store.branchData.get(branchId)?.generation === generation;
+            endpoint?.currentState === "active" && store.branchData.nameOf(branchId)?.generation === generation;
           if (!busy && !right) this.#stop(endpointId);
         }
         // A server may end while an operation runs that would have kept it. A primary that grows stops its replicas.

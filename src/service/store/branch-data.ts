@@ -16,6 +16,9 @@ export interface BranchData {
   maxLocks: number;
 }
 
+/** The name of the directory that holds the data of a branch. */
+export type DataName = Pick<BranchData, "branchId" | "generation">;
+
 /** A copy that is to be made. */
 export interface CopyWanted {
   /** Larger than those of all that were wanted earlier. */
@@ -33,12 +36,15 @@ export interface CopyWanted {
 export class BranchDataRows {
   readonly #db: Database;
   readonly #data: Table<BranchData>;
+  /** The names alone, which are looked at after every change: roles and databases may be long. */
+  readonly #names: Table<DataName>;
   readonly #wanted: Table<CopyWanted>;
 
   constructor(db: Database) {
     this.#db = db;
     const largest = { maxConnections: number, maxWorkerProcesses: number, maxLocks: number };
     this.#data = new Table(db, "branch_data", { branchId: text, generation: text, catalog: text, ...largest });
+    this.#names = new Table(db, "branch_data", { branchId: text, generation: text });
     this.#wanted = new Table(db, "branch_sources", {
       seq: number,
       branchId: text,
@@ -57,8 +63,13 @@ export class BranchDataRows {
     return this.#data.has("");
   }
 
-  all(): BranchData[] {
-    return this.#data.all("ORDER BY branch_id");
+  nameOf(branchId: string): DataName | undefined {
+    return this.#names.one("WHERE branch_id = ?", branchId);
+  }
+
+  /** The names of all data, of deleted branches that can be recovered too. */
+  names(): DataName[] {
+    return this.#names.all("ORDER BY branch_id");
   }
 
   put(data: BranchData): void {

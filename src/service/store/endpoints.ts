@@ -121,6 +121,13 @@ export class Endpoints {
     return this.#table.one(`WHERE id = ? AND ${ofProject}`, id);
   }
 
+  /** The ids among these that no endpoint has. */
+  goneAmong(ids: readonly string[]): Set<string> {
+    const there = `SELECT 1 FROM endpoints WHERE endpoints.id = value AND ${ofProject}`;
+    const sql = `SELECT value AS gone FROM json_each(?) WHERE NOT EXISTS (${there})`;
+    return new Set(this.#db.all(sql, JSON.stringify([...new Set(ids)])).map((row) => text(row, "gone")));
+  }
+
   /** All endpoints of a project, oldest first. */
   list(projectId: string): StoredEndpoint[] {
     return [...this.of(projectId)];

@@ -87,7 +87,7 @@ describe("a branch that is restored before its first data is made", () => {
         [],
         [],
       ]);
-      expect(fakes.store.branchData.all()).toHaveLength(3);
+      expect(fakes.store.branchData.names()).toHaveLength(3);
     },
   );
 });

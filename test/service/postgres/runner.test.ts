@@ -322,7 +322,7 @@ describe("a service that begins on an earlier one's data", () => {
 });
 
 it("a look at what nothing needs that fails is reported, and the next change brings another", async () => {
-  const spy = vi.spyOn(fakes.store.branchData, "all").mockImplementationOnce(() => {
+  const spy = vi.spyOn(fakes.store.branchData, "names").mockImplementationOnce(() => {
     throw new TypeError("a mistake");
   });
   fakes.core.change(() => {});

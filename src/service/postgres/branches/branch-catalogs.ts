@@ -97,7 +97,7 @@ export class BranchCatalogs {
    */
   #isMeant({ branchId, generation }: ServedData): boolean {
     const { branchData } = this.#ports.store;
-    return branchData.get(branchId)?.generation === generation && branchData.sourceOf(branchId) === undefined;
+    return branchData.nameOf(branchId)?.generation === generation && branchData.sourceOf(branchId) === undefined;
   }
 
   async #sync(served: ServedData, open: (database: string) => Promise<SqlClient>): Promise<void> {

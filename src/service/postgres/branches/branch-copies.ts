@@ -66,7 +66,7 @@ export class BranchCopies {
   #lacks(branchId: string): boolean {
     const { branches, branchData } = this.#ports.store;
     if (!branches.exists(branchId)) return false;
-    return !branchData.get(branchId) || branchData.sourceOf(branchId) !== undefined;
+    return !branchData.nameOf(branchId) || branchData.sourceOf(branchId) !== undefined;
   }
 
   /** Repeats where another copy is wanted meanwhile. */
@@ -109,7 +109,7 @@ export class BranchCopies {
       throw new ServerFailed(`branch ${sourceId}, whose data it was to have, was deleted: restore another branch's`);
     }
     const concerned = branchData.before(wanted);
-    const sourceLacks = branchData.get(sourceId) ? [] : [sourceId];
+    const sourceLacks = branchData.nameOf(sourceId) ? [] : [sourceId];
     for (const id of new Set([...sourceLacks, ...concerned.map((one) => one.branchId)])) {
       await this.ensure(id).catch((error: unknown) => {
         throw new ServerFailed(`it waits for the data of branch ${id}: ${messageOf(error)}`, { cause: error });

@@ -135,7 +135,7 @@ export class BranchStorage {
 
   /** The history of a branch's data. */
   history(branchId: string): HistoryState | undefined {
-    const row = this.#ports.store.branchData.get(branchId);
+    const row = this.#ports.store.branchData.nameOf(branchId);
     return row && this.histories.state(this.#ports.home.branch(branchId, row.generation));
   }
 
@@ -152,7 +152,7 @@ export class BranchStorage {
     const { store, home, used } = this.#ports;
     const [names, histories] = [await readdir(join(home.root, "branches")), await this.histories.names()];
     // Asked at once, after the names: what is made meanwhile is in use, or recorded, but never neither.
-    const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
+    const recorded = new Set(store.branchData.names().map((row) => home.branch(row.branchId, row.generation)));
     const unneeded = (all: readonly string[]) =>
       all
         .map((name) => join(home.root, "branches", name))
@@ -166,16 +166,18 @@ export class BranchStorage {
       await remove();
       if (ends()) return;
     }
-    for (const name of await readdir(join(home.root, "replicas"))) {
+    const [replicas, files] = [await readdir(join(home.root, "replicas")), await home.ofComputes()];
+    // Asked about together, as thousands are there after each change; and again, as a branch may have come back.
+    const gone = store.endpoints.goneAmong([...replicas, ...files.map(({ endpointId }) => endpointId)]);
+    const isGone = (endpointId: string) => gone.has(endpointId) && !store.endpoints.byId(endpointId);
+    for (const name of replicas) {
       const directory = join(home.root, "replicas", name);
-      const endpoint = store.endpoints.byId(basename(directory));
-      if (endpoint || used.has(directory)) continue;
+      if (!isGone(name) || used.has(directory)) continue;
       await removeStandby(directory, ends);
       if (ends()) return;
     }
-    for (const { file, endpointId } of await home.ofComputes()) {
-      if (endpointId.startsWith("ep-") && !store.endpoints.byId(endpointId)) await rm(file, { force: true });
-    }
+    for (const { file, endpointId } of files)
+      if (endpointId.startsWith("ep-") && isGone(endpointId)) await rm(file, { force: true });
   }
 
   /** Adds a base to the history of a branch whose server runs. */

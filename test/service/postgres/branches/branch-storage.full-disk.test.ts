@@ -12,6 +12,7 @@ import { Uses } from "../../../../src/service/sharing/uses.ts";
 import type { BranchData } from "../../../../src/service/store/branch-data.ts";
 import { Store } from "../../../../src/service/store/store.ts";
 import { realClock } from "../../../support/real-clock.ts";
+import { primary, Shop } from "../../support/shop.ts";
 
 const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 const mebibyte = 1024 ** 2;
@@ -101,11 +102,45 @@ it("removes what no branch has, and never what a branch gets meanwhile", async (
   const leftOver = home.branch("br-gone", "1");
   mkdirSync(leftOver);
   const recorded: BranchData[] = [];
-  vi.spyOn(store.branchData, "all").mockImplementation(() => [...recorded]);
+  vi.spyOn(store.branchData, "names").mockImplementation(() => [...recorded]);
   const removing = storage(0).removeUnrecorded();
   recorded.push(recordedOf("br-a"));
   await removing;
   expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
+});
+
+/** The statements that a look for what is left over runs, while so many computes have a log and a replica's data. */
+async function statementsWith(computes: number): Promise<string[]> {
+  const shop = new Shop();
+  store.close();
+  ({ store } = shop.core.context);
+  const like = store.endpoints.byId(primary);
+  if (!like) throw new Error("the primary is gone");
+  for (let n = 0; n < computes; n += 1) {
+    const id = `ep-${n}`;
+    shop.core.change(() => store.endpoints.insert({ ...like, id, type: "read_only" }));
+    writeFileSync(home.log(id), "");
+    mkdirSync(home.replica(id), { recursive: true });
+  }
+  shop.core.change(() => store.branchData.put(recordedOf(like.branchId)));
+  const run = ["one", "all"] as const;
+  const spies = run.map((way) => vi.spyOn(shop.database, way));
+  await storage(0).removeUnrecorded();
+  expect(
+    [readdirSync(join(home.root, "logs")), readdirSync(join(home.root, "replicas"))].map(({ length }) => length),
+  ).toEqual([computes, computes]);
+  return spies.flatMap(({ mock }) => mock.calls.map(([sql]) => sql));
+}
+
+it("looks for what is left of computes in as many statements with a hundred of them as with one", async () => {
+  const few = await statementsWith(1);
+  expect(await statementsWith(100)).toEqual(few);
+});
+
+it("looks for what is left of branches without reading the roles and databases of any", async () => {
+  const statements = await statementsWith(0);
+  expect(statements.filter((sql) => sql.includes("branch_data"))).toHaveLength(1);
+  expect(statements.filter((sql) => sql.includes("catalog"))).toEqual([]);
 });
 
 it("removes nothing that is being copied, also where its branch is deleted meanwhile", async () => {
@@ -133,7 +168,7 @@ it.each([
   ["history", () => join(home.root, "history", "br-gone.1")],
   ["replica", () => home.replica("ep-gone")],
 ])("removes no %s where there is no time either, and all of it when it is asked again", async (_, place) => {
-  vi.spyOn(store.branchData, "all").mockReturnValue([recordedOf("br-a")]);
+  vi.spyOn(store.branchData, "names").mockReturnValue([recordedOf("br-a")]);
   mkdirSync(place(), { recursive: true });
   await storage(0).removeUnrecorded(() => true);
   expect(existsSync(place())).toBe(true);
