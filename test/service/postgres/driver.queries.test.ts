@@ -1,7 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { QueryAnswer } from "../../../src/service/domain/queries.ts";
 import { mostRows, mostValues, type Query, StatementFailed } from "../../../src/service/domain/queries.ts";
+import { Queries } from "../../../src/service/postgres/driver/queries.ts";
+import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
+import { message } from "../../../src/service/postgres/session/messages.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import type { Answer, Statement } from "./fake/fake-machine.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { main, primary } from "./rig.ts";
@@ -24,17 +31,17 @@ beforeEach(async () => {
 });
 afterEach(() => fakes[Symbol.asyncDispose]());
 
+const query: Query = {
+  accountId: "acc-ana",
+  endpointId: primary,
+  database: "stock",
+  role: { name: "app", password: "secret" },
+  sql: "SELECT 1",
+  writes: false,
+  gone: undefined,
+};
+
 function run(given: Partial<Query> = {}): Promise<QueryAnswer> {
-  const role = { name: "app", password: "secret" };
-  const query = {
-    accountId: "acc-ana",
-    endpointId: primary,
-    database: "stock",
-    role,
-    sql: "SELECT 1",
-    writes: false,
-    gone: undefined,
-  };
   return fakes.postgres.queries.run({ ...query, ...given });
 }
 
@@ -228,4 +235,48 @@ describe("a statement that takes too long", () => {
     expect([refused instanceof Refusal, asked]).toEqual([true, []]);
     expect(fakes.store.endpoints.byId(primary)?.branchId).toBe(main);
   });
+});
+
+it.each<[string, Buffer, string, string]>([
+  ["opens", Buffer.alloc(0), "stock", 'database "stock" takes no session'],
+  ["ends", Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]), "BEGIN", "the statement took too long"],
+])("a session that its server never %s counts until its process has ended", async (_, welcome, asks, told) => {
+  const directory = temporaryDirectory("queries");
+  const socket = join(directory.path, "socket");
+  let session: Socket | undefined;
+  let heard = "";
+  const server = createServer({ allowHalfOpen: true }, (one) => {
+    session = one.on("data", (chunk) => (heard += chunk.toString("latin1")));
+    session.write(welcome);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  onTestFinished(() => {
+    server.close();
+    directory.remove();
+  });
+  let [entered, left] = [0, 0];
+  const admission: Admission = {
+    socket,
+    verifierOf: () => Promise.reject(new Error("not asked")),
+    end: () => Promise.resolve(),
+    inTurn: (check) => check(),
+    onServerEnd: () => () => {},
+    logout: new AbortController().signal,
+    enter: () => {
+      entered += 1;
+    },
+    leave: () => {
+      left += 1;
+    },
+  };
+  const clock = new VirtualClock();
+  const queries = new Queries(clock, () => Promise.resolve(admission));
+  const refused = refusal(queries.run(query));
+  await expect.poll(() => heard).toContain(asks);
+  await clock.advance(12 * second);
+  expect(String(await refused)).toContain(told);
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect([entered, left]).toEqual([1, 0]);
+  session?.end();
+  await expect.poll(() => left).toBe(1);
 });

@@ -180,6 +180,17 @@ it("a client with a wrong password is refused before the server of its compute s
   expect([connections, left()]).toEqual([0, 1]);
 });
 
+it("a client for which its compute, or the share of its owner, has no place gets no process of the server", async () => {
+  let connections = 0;
+  const { admission, left } = await compute(() => (connections += 1));
+  const enter = () => {
+    throw new Rejection("53300", "too many clients");
+  };
+  const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve({ ...admission, enter }));
+  expect(answer).toMatchObject({ status: 400, body: expect.stringContaining("53300") });
+  expect([connections, left()]).toEqual([0, 1]);
+});
+
 /** One row of a column, many times, and the end of a query. */
 const row = Buffer.from("D\0\0\0\x14\0\x01\0\0\0\x0a0123456789", "latin1");
 const done = Buffer.concat([Buffer.from("C\0\0\0\x0dSELECT 1\0", "latin1"), ready]);

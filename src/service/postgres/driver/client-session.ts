@@ -3,26 +3,29 @@ import { loggedOut } from "../session/rejection.ts";
 import { type Login, SqlClient } from "../session/sql-client.ts";
 
 /**
- * Opens a session in a compute's server for a client that is let in, as the client's own role. `longestAnswers`: the
- * most bytes of its answers together.
+ * Opens a session in a compute's server for a client that is let in, as the client's own role. It counts before that:
+ * the client may have its process wait for a lock. `longestAnswers`: the most bytes of its answers together.
  */
 export async function openClientSession(
-  { socket, leave }: Admission,
+  { socket, enter, leave }: Admission,
   login: Omit<Login, "socket">,
   longestAnswers: number,
 ): Promise<SqlClient> {
-  const client = await SqlClient.connect({ ...login, socket }, longestAnswers).catch((error: unknown) => {
+  try {
+    enter();
+    const client = await SqlClient.connect({ ...login, socket }, longestAnswers);
+    void client.closed.then(leave);
+    return client;
+  } catch (error) {
     leave();
     throw error;
-  });
-  void client.closed.then(leave);
-  return client;
+  }
 }
 
 /** Runs `act` in a client's session, and ends the session; a statement of a client that has left is cancelled. */
 export async function inSession<Result>(
   client: SqlClient,
-  { enter, logout }: Admission,
+  { logout }: Admission,
   gone: AbortSignal | undefined,
   act: () => Promise<Result>,
 ): Promise<Result> {
@@ -31,7 +34,7 @@ export async function inSession<Result>(
   gone?.addEventListener("abort", cancel);
   if (gone?.aborted) cancel();
   try {
-    enter();
+    if (logout.aborted) throw loggedOut();
     return await act();
   } finally {
     gone?.removeEventListener("abort", cancel);

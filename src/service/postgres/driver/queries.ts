@@ -1,4 +1,4 @@
-import { limited, type ServiceClock } from "../../clock.ts";
+import { limited, type ServiceClock, within } from "../../clock.ts";
 import {
   mostRows,
   mostValues,
@@ -13,7 +13,7 @@ import { Uses } from "../../sharing/uses.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { Admission } from "../proxy/admission.ts";
 import type { Target } from "../proxy/route.ts";
-import { Rejection } from "../session/rejection.ts";
+import { noSession, Rejection } from "../session/rejection.ts";
 import type { SqlClient, StatementResult } from "../session/sql-client.ts";
 import { inSession, openClientSession } from "./client-session.ts";
 
@@ -53,34 +53,51 @@ export class Queries implements QueryAccess {
     }
   }
 
-  async #answer({ endpointId, database, role, sql, writes, gone }: Query): Promise<QueryAnswer> {
+  async #answer(query: Query): Promise<QueryAnswer> {
+    const { endpointId, database, role, writes, gone } = query;
     const admission = await this.#admit({ endpointId, pooled: false });
     const parameters = {
       application_name: "compute-console",
       default_transaction_read_only: writes ? "off" : "on",
       statement_timeout: String(queryLimitMs),
     };
-    const late = new AbortController();
-    const login = { user: role.name, password: role.password, database, parameters, late: late.signal };
+    const login = { user: role.name, password: role.password, database, parameters };
     const opened = openClientSession(admission, login, longestAnswer);
-    const client = await limited(this.#clock, queryLimitMs, () => late.abort(), opened);
-    const answered = inSession(client, admission, gone, async () => {
-      if (gone?.aborted) throw refusals.unavailable("the person has left");
-      // A statement that commits cannot begin a transaction that writes within one that only reads.
-      if (!writes) await client.query("BEGIN READ ONLY");
-      return shown(await client.execute(sql, [], undefined, mostRows + 1));
-    });
-    return limited(this.#clock, queryLimitMs + graceMs, () => end(client, admission), answered);
+    const client = await within(this.#clock, queryLimitMs, opened);
+    if (!client) {
+      void opened.then(
+        (begun) => begun.close(),
+        () => {},
+      );
+      throw new ServerFailed(noSession(database));
+    }
+    const late = Promise.withResolvers<never>();
+    const giveUp = async () => {
+      await end(client, admission);
+      late.reject(new ServerFailed(tooLong));
+    };
+    const answered = inSession(client, admission, gone, () => Promise.race([answerOf(client, query), late.promise]));
+    return limited(this.#clock, queryLimitMs + graceMs, () => void giveUp(), answered);
   }
 }
 
-/** Ends a statement that goes on after its limit: it can catch a time limit's error, but not the end of its process. */
-function end(client: SqlClient, admission: Admission): void {
+async function answerOf(client: SqlClient, { sql, writes, gone }: Query): Promise<QueryAnswer> {
+  if (gone?.aborted) throw refusals.unavailable("the person has left");
+  // A statement that commits cannot begin a transaction that writes within one that only reads.
+  if (!writes) await client.query("BEGIN READ ONLY");
+  return shown(await client.execute(sql, [], undefined, mostRows + 1));
+}
+
+const tooLong = "the statement took too long";
+
+/**
+ * Ends a statement that goes on after its limit: it can catch a time limit's error, but not the end of its process. One
+ * that computes without a pause ends later, and counts until then.
+ */
+async function end(client: SqlClient, admission: Admission): Promise<void> {
   const { processId } = client;
-  const reason = "the statement took too long";
-  client.giveUp(reason);
-  const done = processId === undefined ? undefined : admission.end(processId).catch(() => {});
-  void Promise.resolve(done).then(() => client.destroy(reason));
+  client.giveUp(tooLong);
+  if (processId !== undefined) await admission.end(processId).catch(() => {});
 }
 
 function shown({ fields, rows, tag }: StatementResult): QueryAnswer {

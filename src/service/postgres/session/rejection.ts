@@ -1,4 +1,5 @@
 import { message as newMessage } from "./messages.ts";
+import { identifier } from "./quoting.ts";
 
 /** A client is refused before it reaches a server. */
 export class Rejection extends Error {
@@ -14,6 +15,11 @@ export class Rejection extends Error {
 /** The end of a session whose login holds no more. */
 export function loggedOut(): Rejection {
   return new Rejection("57P01", "terminating connection: a password of the branch was reset, or the role deleted");
+}
+
+/** The reason of a server that opens no session in time. */
+export function noSession(database: string): string {
+  return `database ${identifier(database)} takes no session: a client may hold a lock on it`;
 }
 
 /** The error as Postgres sends it. */

@@ -13,8 +13,7 @@ import { Parser } from "pg-protocol/dist/parser.js";
 import { messageOf } from "../../error-message.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
 import { startupPacket } from "./messages.ts";
-import { identifier } from "./quoting.ts";
-import { Rejection } from "./rejection.ts";
+import { noSession, Rejection } from "./rejection.ts";
 import type { RowSink, TextRow } from "./row-sink.ts";
 import { ScramLogin } from "./scram.ts";
 
@@ -109,8 +108,7 @@ export class SqlClient {
       socket.pause();
       void Promise.resolve(room).finally(() => setImmediate(() => socket.resume()));
     });
-    const why = `database ${identifier(database)} takes no session: a client may hold a lock on it`;
-    late?.addEventListener("abort", () => client.#end(new Held(why)));
+    late?.addEventListener("abort", () => client.#end(new Held(noSession(database))));
     const given = { client_encoding: "UTF8", ...parameters, user, database };
     await client.#answer([startupPacket(0x30000, new Map(Object.entries(given)))]);
     return client;
