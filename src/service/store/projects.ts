@@ -147,7 +147,7 @@ export class Projects {
 
   /** The compute time of some owners' projects from each of some hours on, counted from the epoch, as in `Period`. */
   computeMsSince(owners: readonly Owner[], hours: readonly number[]): number[] {
-    const sums = hours.map((_, n) => `coalesce(sum(u.compute_ms) FILTER (WHERE u.hour >= ?${n + 3}), 0) AS sum${n}`);
+    const sums = hours.map((_, n) => `total(u.compute_ms) FILTER (WHERE u.hour >= ?${n + 3}) AS sum${n}`);
     const sql = `SELECT ${sums.join(", ")} FROM ${idsOfOwners} owned CROSS JOIN usage_hours u ON u.project_id = owned.id
       WHERE u.hour >= min(${hours.map((_, n) => `?${n + 3}`).join(", ")})`;
     const row = this.#db.one(sql, ...ownerLists(owners), ...hours) ?? {};

@@ -32,9 +32,12 @@ export function jsonOf<Stored>(schema: { parse(value: unknown): Stored }): Reade
 /** The value of a column where the row is there already: the new one, the sum of both, or the larger one. */
 export type Merge = "replace" | "add" | "largest";
 
+/** The largest number that a column holds: Node reads no larger one, and the row with it neither. */
+const largest = Number.MAX_SAFE_INTEGER;
+
 const mergedColumn: Readonly<Record<Merge, (column: string) => string>> = {
   replace: (column) => `excluded.${column}`,
-  add: (column) => `${column} + excluded.${column}`,
+  add: (column) => `min(${column} + excluded.${column}, ${largest})`,
   largest: (column) => `max(${column}, excluded.${column})`,
 };
 
@@ -168,7 +171,7 @@ export class Table<Stored extends object> {
   /** Adds to columns of numbers. */
   increase(amounts: Partial<Stored>, rest: string, ...values: readonly Value[]): void {
     const { columns, values: added } = this.#bound(amounts);
-    const assignments = columns.map((column) => `${column} = ${column} + ?`).join(", ");
+    const assignments = columns.map((column) => `${column} = min(${column} + ?, ${largest})`).join(", ");
     this.#db.run(`UPDATE ${this.#name} SET ${assignments} ${rest}`, ...added, ...values);
   }
 
@@ -220,6 +223,7 @@ function snake(name: string): string {
 }
 
 function bound(value: unknown): Value {
-  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
+  if (typeof value === "number") return Math.min(value, largest);
+  if (typeof value === "string" || typeof value === "boolean") return value;
   return value === undefined ? undefined : JSON.stringify(value);
 }

@@ -4,6 +4,7 @@ import { dayMs, dayOf, meterBranch } from "../../../src/service/computes/meter.t
 import { computeSecondsSince, usageOf, usageOfBranch } from "../../../src/service/computes/usage.ts";
 import { required } from "../../../src/service/refusal.ts";
 import { seededRandom } from "../../simulation/random.ts";
+import { Visitor } from "../console/visitor.ts";
 import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
 const branches = [main, preview, staging];
@@ -64,3 +65,26 @@ it.each([
   for (const [n, seconds] of since().entries())
     expect(Math.abs(seconds - (sinceBefore[n] ?? 0))).toBeLessThanOrEqual(1);
 });
+
+it.each([1e4, 1e9])(
+  "usage ends at the largest number that can be read, and all is answered (time scale %f)",
+  (timeScale) => {
+    const shop = new Shop({ timeScale, rateLimits: undefined });
+    const never = { suspend_timeout_seconds: -1, autoscaling_limit_min_cu: 56, autoscaling_limit_max_cu: 56 };
+    for (const years of [10, 10]) {
+      shop.active(never);
+      shop.time.pass(years * 365 * dayMs);
+      shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+      shop.finishOperations();
+      const visitor = new Visitor(shop.core).signIn("acc-ana");
+      const branch = `/projects/${project}/branches/${main}`;
+      const calls = ["/projects", `/projects/${project}`, branch].map((path) => shop.ana(`GET ${path}`).status);
+      const pages = ["/", `/app/projects/${project}`, "/app/computes?sort=used"].map(
+        (path) => visitor.get(path).status,
+      );
+      expect([calls, pages, shop.errors]).toEqual([[200, 200, 200], [200, 200, 200], []]);
+    }
+    const row = shop.database.one("SELECT max(compute_ms) AS most FROM projects");
+    expect(row?.["most"]).toBe(Number.MAX_SAFE_INTEGER);
+  },
+);
