@@ -60,6 +60,8 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     listening = await listen(service, address, postgres?.driverAccess).catch((error: unknown) => {
       throw new CannotRun(`listen on ${options.host}, port ${options.port}`, error, "others with --host and --port");
     });
+    // A service that was killed has left its own; the one beside which this cannot start keeps its.
+    announce(options.readyFile);
     const firstKey = beginning.seedAtStart(service);
     if (postgres) await postgres.begin(service, beginning.majorVersions);
     else service.change(setBack);
@@ -75,8 +77,9 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
       if (options.domain === undefined) ports.stderr(domainWarning);
       else if (port !== defaultPort) ports.stderr(portWarning(port));
     } else if (served) ports.stdout(`Certificate authority: ${served.authorityFile}`);
-    if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
+    announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
+    announce(options.readyFile);
     for (const stop of timers) stop();
     return 0;
   } catch (error) {
@@ -84,7 +87,6 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     ports.stderr(`compute-operator service: ${error.message}`);
     return 1;
   } finally {
-    if (options.readyFile !== undefined) rmSync(options.readyFile, { force: true });
     await listening?.close();
     await postgres?.close();
     store?.close();
@@ -203,9 +205,11 @@ class Beginning {
   }
 }
 
-/** Writes the file that says that the service is ready, whole or not at all. */
-function announce(file: string, text: string): void {
+/** Writes the file that says that the service is ready, whole or not at all; without a text, removes it. */
+function announce(file: string | undefined, text?: string): void {
+  if (file === undefined) return;
   try {
+    if (text === undefined) return rmSync(file, { force: true });
     writeFileSync(`${file}.tmp`, text);
     renameSync(`${file}.tmp`, file);
   } catch (error) {

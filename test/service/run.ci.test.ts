@@ -122,6 +122,24 @@ it("the ready file is gone before the service takes no more connections", async 
   expect([await running.stop(), there]).toEqual([0, [false]]);
 });
 
+it("a service that cannot start beside another one leaves it its ready file", async () => {
+  const file = join(directory.path, "ready");
+  running = new Running("--port", "0", "--ready-file", file);
+  const baseURL = await running.listening();
+  const second = new Running("--port", new URL(baseURL).port, "--ready-file", file);
+  expect([await second.status, readFileSync(file, "utf8")]).toEqual([1, `${baseURL}\n`]);
+});
+
+it("the ready file of a service that was killed is gone before the next one is ready", async () => {
+  const file = join(directory.path, "ready");
+  writeFileSync(file, "before");
+  running = new Running("--port", "0", "--ready-file", file);
+  const there: boolean[] = [];
+  vi.spyOn(running.out, "push").mockImplementation(() => there.push(existsSync(file)));
+  await expect.poll(() => existsSync(file) && readFileSync(file, "utf8")).toMatch(/^http/);
+  expect(there).toEqual([false, false, false]);
+});
+
 it("a ready file that cannot be written ends the service with what to do", async () => {
   running = new Running("--port", "0", "--ready-file", join(directory.path, "none", "ready"));
   expect(await running.status).toBe(1);
