@@ -164,5 +164,8 @@ function ownUser(): string | undefined {
 
 // A log on a full disk, or whose reader has ended, takes no line, and must not end what is served.
 process.stderr.on("error", () => {});
+process.stdout.on("error", (error) => {
+  if (process.argv[2] !== "service") throw error;
+});
 
 process.exitCode = await main(process.argv.slice(2));
