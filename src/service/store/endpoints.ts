@@ -133,8 +133,9 @@ export class Endpoints {
     return [...this.of(projectId)];
   }
 
-  ofBranch(branchId: string): StoredEndpoint[] {
-    return [...this.on(branchId)];
+  /** The oldest endpoints of a branch, at most so many; -1 for all. */
+  ofBranch(branchId: string, most = -1): StoredEndpoint[] {
+    return this.#table.all("WHERE branch_id = ? ORDER BY seq LIMIT ?", branchId, most);
   }
 
   /** As `list`, each read when it is reached. */
@@ -142,7 +143,7 @@ export class Endpoints {
     return this.#table.find("WHERE project_id = ? ORDER BY seq", projectId);
   }
 
-  /** As `ofBranch`, each read when it is reached. */
+  /** All endpoints of a branch, oldest first, each read when it is reached. */
   on(branchId: string): Found<StoredEndpoint> {
     return this.#table.find("WHERE branch_id = ? ORDER BY seq", branchId);
   }

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { Query, QueryAnswer } from "../../../src/service/domain/queries.ts";
 import { refusals } from "../../../src/service/refusal.ts";
 import { main, preview, primary, project, Shop } from "../support/shop.ts";
@@ -138,6 +138,16 @@ it("neither another account nor a viewer runs a statement, nor a form without th
   );
   const bob = new Visitor(shop.core).signIn("acc-bob");
   expect([bob.get(page).status, (await ask({}, bob)).status, asked]).toEqual([200, 403, []]);
+});
+
+it("the query box reads the computes that it offers, however many a branch has", () => {
+  const endpoints = Array.from({ length: 1200 }, () => ({ branchID: "br-large", type: "read_only" as const }));
+  const branches = [{ id: "br-large", name: "main" }];
+  shop.applySeed({ projects: [{ id: "large", owner: "org-shop", branches, endpoints }] });
+  const all = vi.spyOn(shop.database, "all");
+  const { html } = ana.get("/app/projects/large/branches/br-large/query");
+  expect(Math.max(...all.mock.results.map(({ value }) => Object(value).length))).toBe(400);
+  expect(html.match(/<option value="ep-/g)).toHaveLength(400);
 });
 
 it("the query box says so where computes are a model or the branch has none, and takes no statement", async () => {

@@ -54,7 +54,7 @@ ${answer && answerSection(answer)}`,
 
 function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: string }): Html {
   const { context, form, token } = visit;
-  const computes = context.store.endpoints.ofBranch(id);
+  const computes = context.store.endpoints.ofBranch(id, mostChoices);
   const roles = rolesToChoose(context, id, "login");
   const databases = databasesToChoose(context, id);
   if (computes.length === 0) {
@@ -66,9 +66,7 @@ function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: str
     ({ name }: { name: string }) =>
       option(name, name, name === chosen);
   return html`<form class="query" method="post" action="" aria-label="Query">${tokenField(token)}
-<p class="search"><label>Compute <select name="compute">${computes
-    .slice(0, mostChoices)
-    .map((one) => option(one.id, `${one.id}, ${typeInWords(one)[1]}`, one.id === form["compute"]))}</select></label>
+<p class="search"><label>Compute <select name="compute">${computes.map((one) => option(one.id, `${one.id}, ${typeInWords(one)[1]}`, one.id === form["compute"]))}</select></label>
 <label>Database <select name="database">${databases.map(named(form["database"]))}</select></label>
 <label>Role <select name="role">${roles.map(named(owner))}</select></label></p>
 <label for="sql">Statement</label>
