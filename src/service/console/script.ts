@@ -4,7 +4,8 @@ import { changesPath, refreshHeader } from "./change-stream.ts";
 /**
  * The script adds what HTML cannot do; without it everything else works. It copies texts, and follows the service's
  * changes: after each, it fetches the page again and replaces the parts marked `data-live` that differ. A part in use
- * (focus, an open fold, an edited field, selected text) stays, and only the parts inside it are compared.
+ * (focus, an open fold, an edited field, selected text) stays, and only the parts inside it are compared. A page ends
+ * with its session.
  */
 const js = `"use strict";
 
@@ -46,6 +47,9 @@ document.addEventListener("click", async ({ target }) => {
 
 const main = document.querySelector("main[data-changes]");
 
+/** Who is signed in: the form to sign out has a token of the session. */
+const person = document.querySelector("header form");
+
 /** Time for which changes are collected before the page is fetched, in milliseconds. */
 const gather = 400;
 
@@ -53,6 +57,8 @@ const gather = 400;
 const retry = 5000;
 
 let announced = Number(main?.dataset.changes);
+/** Time that the page took when it was fetched last, in milliseconds. */
+let took = 0;
 let timer;
 let skipped = false;
 
@@ -97,9 +103,12 @@ function update(part, next) {
 
 async function refresh() {
   timer = undefined;
+  const begun = performance.now();
   const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
+  took = performance.now() - begun;
   // The service is unreachable, as a proxy may say: when it is back, the stream of changes triggers the next update.
   if (answer === undefined || answer.status > 500) return;
+  if (main === null) return leave(answer);
   if (answer.redirected) return location.replace(answer.url);
   if (!answer.ok) return location.reload();
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -116,8 +125,20 @@ async function refresh() {
   soon();
 }
 
+/** Leaves a page that shows no changes, such as rows of a database, once it is nobody's, or another person's. */
+async function leave(answer) {
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const other = page.querySelector("header form");
+  if (answer.status === 401 || (other !== null && !person.isEqualNode(other))) location.replace("/");
+}
+
+/**
+ * All open pages hear of a change at one time: each is fetched at a time of its own, and less often where that takes
+ * long, so that others are answered in between.
+ */
 function soon() {
-  if (timer === undefined && announced > Number(main.dataset.changes)) timer = setTimeout(refresh, gather);
+  const wait = Math.max(gather, 10 * took) * (1 + Math.random());
+  if (timer === undefined && announced > Number(main.dataset.changes)) timer = setTimeout(refresh, wait);
 }
 
 let stream;
@@ -127,7 +148,8 @@ function follow() {
   stream?.close();
   if (document.hidden) return;
   stream = new EventSource("${changesPath}");
-  stream.addEventListener("changes", ({ data }) => {
+  if (main === null) stream.addEventListener("open", refresh);
+  else stream.addEventListener("changes", ({ data }) => {
     announced = Number(data);
     document.documentElement.classList.add("live");
     soon();
@@ -141,7 +163,7 @@ function follow() {
   });
 }
 
-if (main !== null) {
+if (person !== null) {
   follow();
   document.addEventListener("visibilitychange", follow);
   addEventListener("pagehide", () => stream?.close());

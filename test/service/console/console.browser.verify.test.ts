@@ -160,17 +160,20 @@ it("computes come, go and change on their branch's page, but not the form that s
   expect(site.complaints).toEqual([]);
 });
 
+const tokenOf = (html: string) => /name="token" value="([^"]+)"/.exec(html)?.[1] ?? "";
+
+/** Sends a form as from another tab, which has the same cookie; answers the page after it. */
+async function send({ site, page }: { site: Site; page: Page }, path: string, form: Record<string, string>) {
+  return (await page.request.post(`${site.address}${path}`, { form })).text();
+}
+
 it("a page names the person in whose name its forms act, also after another one has signed in beside it", async () => {
   const { shop, site, page } = await openAs(branchPath);
   await using _ = site;
   const who = page.locator("header .who");
   expect(await who.textContent()).toBe("ana@example.com");
-  const tokenOf = (html: string) => /name="token" value="([^"]+)"/.exec(html)?.[1] ?? "";
-  // As in another tab: it has the same cookie.
-  const send = async (path: string, form: Record<string, string>) =>
-    (await page.request.post(`${site.address}${path}`, { form })).text();
-  const signIn = await send("/app/sign-out", { token: tokenOf(await page.content()) });
-  await send("/app/sign-in", { token: tokenOf(signIn), account: "acc-bob" });
+  const signIn = await send({ site, page }, "/app/sign-out", { token: tokenOf(await page.content()) });
+  await send({ site, page }, "/app/sign-in", { token: tokenOf(signIn), account: "acc-bob" });
   shop.patch(primary, { name: "renamed" });
   await who.getByText("bob@example.com").waitFor({ timeout: 20_000 });
 });
@@ -183,6 +186,24 @@ it("a page asks to sign in once the person has signed out on another one, though
   await page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: 30_000 });
   expect(await page.locator("header .who").count()).toBe(0);
 });
+
+it.each([
+  ["the person has signed out on another one", undefined, "Sign in"],
+  ["another person has signed in beside it", "acc-bob", "Home"],
+])(
+  "a page that shows no changes, such as one with the secret of a key, is left once %s",
+  async (_why, account, next) => {
+    const { site, page } = await openAs("/app/keys");
+    await using _ = site;
+    await page.getByRole("form", { name: "New personal key" }).getByLabel("Name").fill("desk");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("The secret of desk").waitFor();
+    const signIn = await send({ site, page }, "/app/sign-out", { token: tokenOf(await page.content()) });
+    if (account !== undefined) await send({ site, page }, "/app/sign-in", { token: tokenOf(signIn), account });
+    await page.getByRole("heading", { name: next, exact: true }).waitFor({ timeout: 30_000 });
+    expect(await page.getByLabel("The secret of desk").count()).toBe(0);
+  },
+);
 
 it("a page follows the changes again once a proxy has let it, which said for a while that the service is gone", async () => {
   await using site = await Site.open(new Shop());

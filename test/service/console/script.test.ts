@@ -1,0 +1,77 @@
+import { runInNewContext } from "node:vm";
+import { expect, it } from "vitest";
+import { script } from "../../../src/service/console/script.ts";
+
+/** A page that runs the script: a stream of changes, and the waits before the page is fetched again. */
+class Page {
+  readonly waits: number[] = [];
+  #now = 0;
+  #fetch = () => {};
+  #tell: (event: { data: string }) => void = () => {};
+
+  /** `drawn`: the random numbers; `takes`: the time of each fetch. */
+  constructor(drawn: number, takes: number) {
+    const part = { dataset: { changes: "0" }, querySelectorAll: () => [] };
+    const same = { isEqualNode: () => true };
+    const shown = {
+      documentElement: { classList: { add: () => {} } },
+      querySelector: (what: string) => (what === "main[data-changes]" ? part : same),
+      addEventListener: () => {},
+    };
+    const listen = (event: string, act: (told: { data: string }) => void) => {
+      if (event === "changes") this.#tell = act;
+    };
+    runInNewContext(script.reply.body ?? "", {
+      document: shown,
+      addEventListener: () => {},
+      location: { href: "" },
+      Math: { max: Math.max, random: () => drawn },
+      performance: { now: () => this.#now },
+      setTimeout: (act: () => void, ms: number) => {
+        this.waits.push(ms);
+        this.#fetch = act;
+        return this.waits.length;
+      },
+      fetch: () => {
+        this.#now += takes;
+        return Promise.resolve({ ok: true, status: 200, text: () => Promise.resolve("") });
+      },
+      DOMParser: class {
+        parseFromString = () => shown;
+      },
+      EventSource: class {
+        addEventListener = listen;
+      },
+    });
+  }
+
+  /** A change is told. */
+  change(count: number): void {
+    this.#tell({ data: String(count) });
+  }
+
+  /** The wait ends, and the page is fetched. */
+  async fetched(): Promise<void> {
+    this.#fetch();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+it.each([
+  [0, 400],
+  [0.5, 600],
+  [0.999, 799.6],
+])("a page is fetched after a change at a time of its own: where it draws %d, after %d ms", (drawn, ms) => {
+  const page = new Page(drawn, 10);
+  page.change(1);
+  page.change(2);
+  expect(page.waits).toEqual([ms]);
+});
+
+it("a page that takes long is fetched less often: ten times as long lies between the end of a fetch and the next", async () => {
+  const page = new Page(0, 300);
+  page.change(1);
+  await page.fetched();
+  page.change(2);
+  expect(page.waits).toEqual([400, 3000]);
+});
