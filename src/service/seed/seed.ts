@@ -35,8 +35,7 @@ export function applySeed(context: ServiceContext, seed: Seed, at: number): void
     const { id, plan, name = id } = organization;
     accounts.insertOrganization({ id, name, plan, createdAt: at });
     for (const { account, role } of organization.members) {
-      if (!accounts.get(account))
-        throw new BadSeed(`organization ${id} names account ${account}, which does not exist`);
+      refuseMissing(context, id, account);
       accounts.putMember({ organizationId: id, accountId: account, role, joinedAt: at });
     }
   }
@@ -53,6 +52,8 @@ function plantOrganizationKeys(context: ServiceContext, organization: Seed["orga
   for (const { name, key, projectID: projectId } of apiKeys) {
     // A key that was planted stays as a record, also where its project was deleted.
     if (context.store.keys.exists(key)) continue;
+    // Of an organization that is there already, the seed may name others than when that was made.
+    refuseMissing(context, organizationId, createdBy);
     if (projectId !== undefined && !context.store.projects.get(projectId)) {
       throw new BadSeed(
         `key ${name} of organization ${organizationId} names project ${projectId}, which does not exist`,
@@ -64,6 +65,11 @@ function plantOrganizationKeys(context: ServiceContext, organization: Seed["orga
         : { kind: "project", organizationId, projectId };
     plantKey(context, key, { name, scope, createdBy, at });
   }
+}
+
+function refuseMissing({ store }: ServiceContext, organization: string, account: string): void {
+  if (store.accounts.get(account)) return;
+  throw new BadSeed(`organization ${organization} names account ${account}, which does not exist`);
 }
 
 function plantKey(

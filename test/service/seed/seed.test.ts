@@ -202,6 +202,12 @@ it("a key that a later seed adds to an account or an organization works, beside 
   expect(accounts.map((body) => body["account_id"])).toEqual(["acc-a", "org-a", "acc-a", "org-a"]);
 });
 
+it("a later seed that adds a key in the name of an account that is not there is refused, and says which", () => {
+  const apiKeys = [{ name: "late", key: "late-key" }];
+  const later = { organizations: [{ ...organizationOf("acc-z"), apiKeys }] };
+  expect(() => planted().applySeed(later)).toThrow("organization org-a names account acc-z, which does not exist");
+});
+
 const account = { id: "acc-a", email: "a@example.com", plan: "scale" as const };
 const branches = [{ id: "br-a", default: true }];
 const project = { id: "pro-a", owner: "acc-a", branches };
