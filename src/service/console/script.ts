@@ -53,6 +53,9 @@ const person = document.querySelector("header form");
 /** Time for which changes are collected before the page is fetched, in milliseconds. */
 const gather = 400;
 
+/** The longest such time: a fetch may have lasted for a night in which the machine slept. */
+const longest = 10_000;
+
 /** Time after which a stream that was refused is asked for again, in milliseconds. */
 const retry = 5000;
 
@@ -137,7 +140,7 @@ async function leave(answer) {
  * long, so that others are answered in between.
  */
 function soon() {
-  const wait = Math.max(gather, 10 * took) * (1 + Math.random());
+  const wait = Math.min(Math.max(gather, 10 * took), longest) * (1 + Math.random());
   if (timer === undefined && announced > Number(main.dataset.changes)) timer = setTimeout(refresh, wait);
 }
 

@@ -25,7 +25,7 @@ class Page {
       document: shown,
       addEventListener: () => {},
       location: { href: "" },
-      Math: { max: Math.max, random: () => drawn },
+      Math: { max: Math.max, min: Math.min, random: () => drawn },
       performance: { now: () => this.#now },
       setTimeout: (act: () => void, ms: number) => {
         this.waits.push(ms);
@@ -68,10 +68,13 @@ it.each([
   expect(page.waits).toEqual([ms]);
 });
 
-it("a page that takes long is fetched less often: ten times as long lies between the end of a fetch and the next", async () => {
-  const page = new Page(0, 300);
+it.each([
+  { took: "300 ms", takes: 300, ms: 3000 },
+  { took: "a night in which the machine slept", takes: 30_000_000, ms: 10_000 },
+])("a page whose fetch took $took is fetched again no sooner than $ms ms after a change", async ({ takes, ms }) => {
+  const page = new Page(0, takes);
   page.change(1);
   await page.fetched();
   page.change(2);
-  expect(page.waits).toEqual([400, 3000]);
+  expect(page.waits).toEqual([400, ms]);
 });
