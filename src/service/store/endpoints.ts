@@ -251,17 +251,18 @@ export class Endpoints {
     return { count, shapes: this.#shapes.select(sql, branchId) };
   }
 
-  /** Brings the computes of a branch back, idle, in their order; they are kept no longer as deleted ones. */
+  /**
+   * Brings the computes of a branch back, idle, in their order; they are kept no longer as deleted ones. Their numbers
+   * follow one another, as a gap that is kept could be doubled without end.
+   */
   recoverOfBranch({ id, projectId }: { id: string; projectId: string }, at: number): void {
     const newest = "(SELECT coalesce(max(seq), 0) FROM endpoints)";
-    const oldest = "(SELECT min(seq) FROM deleted_endpoints WHERE branch_id = ?1)";
+    const own =
+      "(SELECT rowid AS which, row_number() OVER (ORDER BY seq) AS place FROM deleted_endpoints WHERE branch_id = ?1)";
     const asleep =
       "current_state = 'idle', pending_state = NULL, suspend_due = NULL, metered_at = NULL, updated_at = ?2";
-    this.#db.run(
-      `UPDATE deleted_endpoints SET seq = seq + ${newest} + 1 - ${oldest}, ${asleep} WHERE branch_id = ?1`,
-      id,
-      at,
-    );
+    const numbered = `UPDATE deleted_endpoints SET seq = ${newest} + place, ${asleep} FROM ${own} own`;
+    this.#db.run(`${numbered} WHERE deleted_endpoints.rowid = which`, id, at);
     this.#db.run("INSERT INTO endpoints SELECT * FROM deleted_endpoints WHERE branch_id = ? ORDER BY seq", id);
     this.#deleted.delete("WHERE branch_id = ?", id);
     this.#onChange(projectId);

@@ -380,3 +380,21 @@ it("a branch comes back with hundreds of computes by as many statements as with 
   );
   expect([endpoints.countDeleted(project), endpoints.count(project)]).toEqual([0, 304]);
 });
+
+it("computes that come back have the next numbers, so that nobody uses these up with branches that come and go", () => {
+  const side = made({ name: "side", parent_id: main });
+  const computes = Array.from({ length: 9 }, () => {
+    const { endpoint } = shop.create({ branch_id: main, type: "read_only" });
+    shop.finishOperations();
+    return endpoint.id;
+  });
+  const numbers = () => shop.database.all("SELECT seq FROM endpoints ORDER BY seq").map(({ seq }) => Number(seq));
+  for (const id of [computes.at(0) ?? "", computes.at(-1) ?? ""]) {
+    shop.patch(id, { branch_id: side });
+    shop.finishOperations();
+  }
+  const others = numbers().at(-2) ?? 0;
+  shop.ana(`DELETE ${base}/${side}`);
+  expect(shop.ana(`POST ${base}/${side}/recover`).status).toBe(200);
+  expect(numbers().slice(-3)).toEqual([others + 1, others + 2, others + 3]);
+});
