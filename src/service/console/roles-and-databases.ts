@@ -1,5 +1,6 @@
 import { param } from "../http/route.ts";
 import { RoleAndOperations } from "../http/shapes.ts";
+import { nameOf } from "./form.ts";
 import { rolesPath } from "./pages/paths.ts";
 import { branchApiPath, type Done, pathOf, type Visit } from "./visit.ts";
 
@@ -15,26 +16,27 @@ export function createRole(visit: Visit): Done {
 }
 
 export function resetRole(visit: Visit): Done {
-  const { name = "" } = visit.form;
+  const name = nameOf(visit.form["name"]);
   const answer = visit.act("POST", `${branchApiPath(visit)}${pathOf("roles", name)}/reset_password`);
   const where = passwordOnce(visit, answer.body) || " The page of a compute shows it.";
   return done(visit, `The role ${name} has another password.${where}`);
 }
 
 export function deleteRole(visit: Visit): Done {
-  const { name = "" } = visit.form;
+  const name = nameOf(visit.form["name"]);
   visit.act("DELETE", `${branchApiPath(visit)}${pathOf("roles", name)}`);
   return done(visit, `The role ${name} is deleted.`);
 }
 
 export function createDatabase(visit: Visit): Done {
-  const { name = "", owner = "" } = visit.form;
-  visit.act("POST", `${branchApiPath(visit)}/databases`, { database: { name: name.trim(), owner_name: owner } });
+  const { name = "", owner } = visit.form;
+  const database = { name: name.trim(), owner_name: nameOf(owner) };
+  visit.act("POST", `${branchApiPath(visit)}/databases`, { database });
   return done(visit, `The database ${name.trim()} is created.`);
 }
 
 export function deleteDatabase(visit: Visit): Done {
-  const { name = "" } = visit.form;
+  const name = nameOf(visit.form["name"]);
   visit.act("DELETE", `${branchApiPath(visit)}${pathOf("databases", name)}`);
   return done(visit, `The database ${name} is deleted.`);
 }

@@ -74,7 +74,12 @@ it.each([
   expect(names()).toEqual({ databases: ["neondb"], roles: ["neondb_owner"] });
 });
 
-it.each(["..", ".", "a/../../delete", `<b>"'&`, "%2e%2e"])(
+/** What a browser sends of a value: it has line breaks of its own, and of a choice without a value its words. */
+function sent(value: string | undefined, words = ""): string {
+  return (value ?? words.trim().replaceAll(/\s+/g, " ")).replaceAll("&#39;", "'").replaceAll(/\r\n?|\n/g, "\r\n");
+}
+
+it.each(["..", ".", "a/../../delete", `<b>"'&`, "%2e%2e", "50%", "a\nb", "a\r\nb", " a  b\t"])(
   "the forms of a role named %j are those of the role alone",
   (name) => {
     shop.ana(`POST ${base}/roles`, { role: { name } });
@@ -84,12 +89,26 @@ it.each(["..", ".", "a/../../delete", `<b>"'&`, "%2e%2e"])(
     expect(new Set(actions)).toEqual(
       new Set(["/app/sign-out", `${branch}/databases/delete`, `${page}/reset`, `${page}/delete`]),
     );
-    ana.post(`${page}/delete`, { name });
+    const deletions = html.matchAll(/action="[^"]+roles\/delete">.*?name="name" value="([^"]*)"/gs);
+    ana.post(`${page}/delete`, { name: sent([...deletions].at(-1)?.[1]) });
     shop.finishOperations();
     expect(names().roles).toEqual(["neondb_owner"]);
     expect(shop.core.context.store.branches.get(project, main)).toBeDefined();
   },
 );
+
+it.each(["a b", "a  b", "a\nb"])("the role %j is chosen for itself, and not for one with other spaces", (name) => {
+  for (const role of ["a b", "a  b", "a\nb"]) {
+    shop.ana(`POST ${base}/roles`, { role: { name: role } });
+    shop.finishOperations();
+  }
+  const chosen = (html: string) => sent(new RegExp(`<option(?: value="([^"]*)")?>${name}<`).exec(html)?.[1], name);
+  ana.post(`${branch}/databases`, { name: "stock", owner: chosen(ana.get(page).html) });
+  expect(shop.core.context.catalog.database(main, "stock")?.ownerName).toBe(name);
+  const compute = `${branch}/computes/${primary}`;
+  const query = new URLSearchParams({ role: chosen(ana.get(compute).html) }).toString();
+  expect(ana.get(`${compute}?${query}`).html).toContain(`postgresql://${encodeURIComponent(name)}:`);
+});
 
 it("the page of 10,000 roles shows 50 of them, finds one by its name, and offers 400 as owners", () => {
   shop.core.change(({ catalog }, at) => {
@@ -97,7 +116,7 @@ it("the page of 10,000 roles shows 50 of them, finds one by its name, and offers
   });
   expect(names().roles).toHaveLength(50);
   const { html } = ana.get(page);
-  expect([textOf(ana.get(page)), html.match(/<option>/g)?.length]).toEqual([
+  expect([textOf(ana.get(page)), html.match(/<option value="(neondb_owner|r\d+)">/g)?.length]).toEqual([
     expect.stringContaining("Page 1 of 201"),
     400,
   ]);
@@ -177,7 +196,7 @@ it("a page reads the roles and databases that it shows, however many a branch ha
     ["db-1199", 1, "more-1199", 1],
     ["db-1200", 50, "more-1200", 50],
   ]);
-  expect(chosen).toContain("<option selected>db-1200</option>");
-  expect(chosen).toContain("<option selected>more-1199</option>");
+  expect(chosen).toContain('<option value="db-1200" selected>db-1200</option>');
+  expect(chosen).toContain('<option value="more-1199" selected>more-1199</option>');
   expect(chosen.match(/<option/g)?.length).toBeLessThan(1700);
 });

@@ -2,10 +2,12 @@ import { connectionUri } from "../../domain/connection-view.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { copyButton } from "../copy.ts";
+import { nameOf, valueOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { quotable, snippets } from "../snippets.ts";
 import type { Visit } from "../visit.ts";
 import { databasesToChoose, rolesToChoose } from "./choices.ts";
+import { option } from "./parts.ts";
 
 /** The text in place of a password that was not asked for. */
 const mask = "********";
@@ -17,10 +19,10 @@ const mask = "********";
 export function connectPanel({ context, query }: Visit, project: Project, compute: StoredEndpoint): Html {
   const { branchId } = compute;
   const { catalog } = context;
-  const named = catalog.database(branchId, query["database"] ?? "");
+  const named = catalog.database(branchId, nameOf(query["database"]));
   const databases = databasesToChoose(context, branchId, named);
   const database = named ?? databases[0];
-  const owner = catalog.role(branchId, query["role"] ?? database?.ownerName ?? "");
+  const owner = catalog.role(branchId, nameOf(query["role"]) || (database?.ownerName ?? ""));
   const roles = rolesToChoose(context, branchId, "", owner);
   const role = owner ?? roles[0];
   if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
@@ -32,16 +34,16 @@ export function connectPanel({ context, query }: Visit, project: Project, comput
   const uri = isShown || !shows ? whole : whole.replace(`:${catalog.passwordOf(role)}@`, `:${mask}@`);
   const snippet = snippets.find(({ name }) => name === query["for"]) ?? snippets[0];
   const at = (changed: Readonly<Record<string, string>>) => {
-    const chosen = { database: database.name, role: role.name, pooled: String(pooled), for: snippet?.name ?? "" };
+    const names = { database: valueOf(database.name), role: valueOf(role.name) };
+    const chosen = { ...names, pooled: String(pooled), for: snippet?.name ?? "" };
     const shown = isShown ? { password: "shown" } : {};
     return `?${new URLSearchParams({ ...chosen, ...shown, ...changed }).toString()}`;
   };
   const source = uri === whole ? undefined : at({ password: "shown" });
-  const option = (name: string, chosen: string) => html`<option${name === chosen && html` selected`}>${name}</option>`;
   return html`<form class="search" method="get" action="" aria-label="Connection">
 <input type="hidden" name="for" value="${snippet?.name}">${isShown && html`<input type="hidden" name="password" value="shown">`}
-<label>Database <select name="database">${databases.map(({ name }) => option(name, database.name))}</select></label>
-<label>Role <select name="role">${roles.map(({ name }) => option(name, role.name))}</select></label>
+<label>Database <select name="database">${databases.map(({ name }) => option(valueOf(name), name, name === database.name))}</select></label>
+<label>Role <select name="role">${roles.map(({ name }) => option(valueOf(name), name, name === role.name))}</select></label>
 <label><input type="checkbox" name="pooled" value="true"${pooled && html` checked`}> Pooled</label>
 <button>Show</button></form>
 <p class="secret value"><label>Connection string <input id="uri" readonly value="${uri}"></label>

@@ -1,6 +1,7 @@
 import { reachProject } from "../../accounts/caller.ts";
 import { mostRows, type QueryAnswer, queryLimitMs } from "../../domain/queries.ts";
 import { refusals, required } from "../../refusal.ts";
+import { nameOf, valueOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { counted, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
@@ -27,8 +28,8 @@ export async function askQuery(visit: Visit): Promise<Page> {
   if (sql.includes("\0")) throw refusals.invalid("the statement has a NUL character, which Postgres does not take");
   if (sql === "") throw refusals.invalid("there is no statement to run");
   const compute = computeAt(visit, place, form["compute"] ?? "");
-  const role = required("role", context.catalog.role(branch.id, form["role"] ?? ""));
-  const database = required("database", context.catalog.database(branch.id, form["database"] ?? ""));
+  const role = required("role", context.catalog.role(branch.id, nameOf(form["role"])));
+  const database = required("database", context.catalog.database(branch.id, nameOf(form["database"])));
   if (!role.login) throw refusals.unprocessable(`role ${role.name} cannot log in`);
   const answer = await context.queries.run({
     accountId: account.id,
@@ -60,14 +61,14 @@ function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: str
   if (computes.length === 0) {
     return html`<p>This branch has no compute to ask: <a href="${branchPath(projectId, id)}">make one</a>.</p>`;
   }
-  const owner = form["role"] ?? databases[0]?.ownerName;
+  const owner = nameOf(form["role"]) || databases[0]?.ownerName;
   const named =
     (chosen: string | undefined) =>
     ({ name }: { name: string }) =>
-      option(name, name, name === chosen);
+      option(valueOf(name), name, name === chosen);
   return html`<form class="query" method="post" action="" aria-label="Query">${tokenField(token)}
 <p class="search"><label>Compute <select name="compute">${computes.map((one) => option(one.id, `${one.id}, ${typeInWords(one)[1]}`, one.id === form["compute"]))}</select></label>
-<label>Database <select name="database">${databases.map(named(form["database"]))}</select></label>
+<label>Database <select name="database">${databases.map(named(nameOf(form["database"])))}</select></label>
 <label>Role <select name="role">${roles.map(named(owner))}</select></label></p>
 <label for="sql">Statement</label>
 <textarea id="sql" name="sql" rows="6" maxlength="20000" spellcheck="false" required>${form["sql"]}</textarea>

@@ -1,11 +1,12 @@
 import type { Branch } from "../../store/branches.ts";
 import type { BranchDatabase, Role } from "../../store/catalog.ts";
+import { valueOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import type { Page, Visit } from "../visit.ts";
 import { rolesToChoose } from "./choices.ts";
 import { listControls, pageLinks, pageNumber, partOf, perPage } from "./paging.ts";
-import { confirmedForm, lineForm, none, table } from "./parts.ts";
+import { confirmedForm, lineForm, none, option, table } from "./parts.ts";
 import { branchPath, rolesPath } from "./paths.ts";
 import { placeOf, trail } from "./place.ts";
 
@@ -81,7 +82,7 @@ function deletion({ token }: Visit, branch: Branch, what: "roles" | "databases",
 }
 
 function nameField(name: string): Html {
-  return html`<input type="hidden" name="name" value="${name}">`;
+  return html`<input type="hidden" name="name" value="${valueOf(name)}">`;
 }
 
 function roleForm({ token, form }: Visit, { projectId, id }: Branch): Html {
@@ -94,7 +95,7 @@ function databaseForm({ context, token }: Visit, { projectId, id }: Branch): Htm
   const roles = rolesToChoose(context, id);
   if (roles.length === 0) return undefined;
   const content = html`<label>Name <input name="name" required maxlength="63"></label>
-<label>Owner <select name="owner">${roles.map(({ name }) => html`<option>${name}</option>`)}</select></label>
+<label>Owner <select name="owner">${roles.map(({ name }) => option(valueOf(name), name))}</select></label>
 <button>Create database</button>`;
   return lineForm(token, `${branchPath(projectId, id)}/databases`, "New database", content);
 }
