@@ -6,6 +6,7 @@ import type { ServiceContext } from "../context.ts";
 import { StoreFull, unlessFull } from "../refusal.ts";
 import { mostConnections } from "../sharing/most-connections.ts";
 import { jointly, Shares } from "../sharing/shares.ts";
+import { Slots } from "../sharing/slots.ts";
 import { Turns } from "../sharing/turns.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
@@ -52,6 +53,7 @@ export class Gate {
   /** The computes without clients of which the store does not know this yet, as its disk is full. */
   readonly #leaving = new Set<string>();
   readonly #checks = new Turns();
+  readonly #hashes = new Slots(1);
   readonly #clients: Shares;
   readonly #places = new WeakMap<Session, ReturnType<typeof jointly>>();
   #closed = false;
@@ -209,6 +211,7 @@ export class Gate {
         return verifiers.of(running, role, from).catch(asRejection);
       },
       inTurn: (check) => this.#checks.take(endpointId, check, from),
+      alone: (hash) => this.#hashes.take(hash, ownerOf(this.#service.context.store, endpointId)),
       end: async (processId) => {
         await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
       },

@@ -260,6 +260,7 @@ it.each<[string, Buffer, string, string]>([
     verifierOf: () => Promise.reject(new Error("not asked")),
     end: () => Promise.resolve(),
     inTurn: (check) => check(),
+    alone: (hash) => hash(),
     onServerEnd: () => () => {},
     logout: new AbortController().signal,
     enter: () => {

@@ -49,6 +49,7 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
       verifierOf,
       end: () => Promise.resolve(),
       inTurn: (check) => check(),
+      alone: (hash) => hash(),
       onServerEnd: () => () => {},
       logout: new AbortController().signal,
       enter: () => {},

@@ -158,6 +158,25 @@ it("passwords of one compute are checked one after another, and those of another
   expect(checked).toEqual(["one", "other", "next"]);
 });
 
+it("one password is hashed at a time, of all computes: another owner's does not wait for all of those", async () => {
+  shop.active();
+  const others = EndpointsAnswer.parse(shop.ana("GET /projects/ana-own/endpoints").body).endpoints[0]?.id ?? "";
+  stored({ currentState: "active" }, others);
+  const hashed: string[] = [];
+  let [now, most] = [0, 0];
+  const hash = async (endpointId: string) => {
+    const admission = await gate.admit({ endpointId, pooled: false });
+    return admission.alone(async () => {
+      hashed.push(endpointId);
+      most = Math.max(most, (now += 1));
+      await new Promise((resolve) => setImmediate(resolve));
+      now -= 1;
+    });
+  };
+  await Promise.all([...Array.from({ length: 4 }, () => hash(primary)), hash(others)]);
+  expect([most, hashed.indexOf(others), hashed.length]).toEqual([1, 2, 5]);
+});
+
 it("the networks of clients take turns: a password is not checked behind the thousands of another network", async () => {
   shop.active();
   const checked: string[] = [];

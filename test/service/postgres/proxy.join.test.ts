@@ -65,6 +65,7 @@ function admission(at = socket) {
     verifierOf: (role: string) => Promise.resolve(verifier ?? unfitVerifier("", role)),
     end: () => Promise.resolve(),
     inTurn: <Result>(check: () => Promise<Result>) => check(),
+    alone: <Result>(hash: () => Promise<Result>) => hash(),
     onServerEnd: () => () => {},
     logout: new AbortController().signal,
     enter: () => {},

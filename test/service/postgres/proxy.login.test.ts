@@ -31,10 +31,30 @@ describe("the login of a client", () => {
   });
 
   it("the key of a password in clear is that of the role's, and a wrong one has none", async () => {
-    const admission = { inTurn: <Result>(check: () => Promise<Result>) => check(), verifierOf: async () => verifier };
+    const alone = <Result>(act: () => Promise<Result>) => act();
+    const admission = { inTurn: alone, alone, verifierOf: async () => verifier };
     const of = (password: string) => keyOf({ password, role: "app", isGone: () => false }, admission);
     expect((await of("secret")).length).toBe(32);
     expect(await refusal(of("wrong"))).toBe('28P01 password authentication failed for user "app"');
+  });
+
+  it("a password is hashed alone, and the server of its compute is asked before that", async () => {
+    const done: string[] = [];
+    const admission = {
+      inTurn: <Result>(check: () => Promise<Result>) => check(),
+      alone: async <Result>(hash: () => Promise<Result>) => {
+        done.push("begin");
+        const key = await hash();
+        done.push("end");
+        return key;
+      },
+      verifierOf: async () => {
+        done.push("ask");
+        return verifier;
+      },
+    };
+    await keyOf({ password: "secret", role: "app", isGone: () => false }, admission);
+    expect(done).toEqual(["ask", "begin", "end"]);
   });
 
   it("a client that leaves before the turn of its password has it checked no more", async () => {
@@ -45,6 +65,7 @@ describe("the login of a client", () => {
         isGone = true;
         return check();
       },
+      alone: <Result>(hash: () => Promise<Result>) => hash(),
       verifierOf: async () => {
         asked += 1;
         return verifier;

@@ -67,6 +67,7 @@ beforeEach(async () => {
       verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
       end: () => Promise.resolve(),
       inTurn: (check) => check(),
+      alone: (hash) => hash(),
       onServerEnd: (follower) => {
         endCompute = follower;
         return () => {};

@@ -6,11 +6,10 @@ export interface Admission {
   socket: string;
   /** The server's verifier of a role's password. Rejects with `Rejection`. */
   verifierOf(role: string): Promise<ScramVerifier>;
-  /**
-   * Checks passwords of a compute one after another: each takes a thread for milliseconds, and strangers send many. The
-   * networks of clients take turns.
-   */
+  /** Checks passwords of a compute one after another: strangers send many. The networks of clients take turns. */
   inTurn<Result>(check: () => Promise<Result>): Promise<Result>;
+  /** Hashes one password at a time, of all computes: the process has four threads for all. Owners take turns. */
+  alone<Result>(hash: () => Promise<Result>): Promise<Result>;
   /** Ends a session of the compute's server that does not end when it is told to. Rejects with `Rejection`. */
   end(processId: number): Promise<void>;
   /** Calls `follower` when the compute's server has ended, unless the returned function is called first. */

@@ -32,10 +32,14 @@ export async function askPassword(client: Duplex, received: Buffer): Promise<{ p
  * The key of a password in clear that fits a role's verifier. Rejects with `Rejection` where it does not: neither the
  * server nor a pooler, which waits minutes for a database that is not there, sees a stranger.
  */
-export function keyOf({ password, role, isGone }: Clear, admission: Pick<Admission, "inTurn" | "verifierOf">) {
+export function keyOf(
+  { password, role, isGone }: Clear,
+  admission: Pick<Admission, "inTurn" | "alone" | "verifierOf">,
+) {
   return admission.inTurn(async () => {
     if (isGone()) throw new Rejection("08006", "the connection was closed");
-    return keyFor(password, { role, verifier: await admission.verifierOf(role) });
+    const verifier = await admission.verifierOf(role);
+    return admission.alone(() => keyFor(password, { role, verifier }));
   });
 }
 
