@@ -17,6 +17,7 @@ import { authorityPath, certificateBy, servedNames } from "./postgres/proxy/cert
 import { serverUser } from "./postgres/server/templates.ts";
 import { refusals } from "./refusal.ts";
 import { rules } from "./rules.ts";
+import { clearedFor } from "./seed/cleared.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { firstSeed } from "./seed/first.ts";
@@ -54,6 +55,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     const log = new ErrorLog(ports);
     postgres = options.postgres ? await openPostgres(options, { ...ports, store, log }, user) : undefined;
     const service = make(options, { ...ports, log }, beginning, store, postgres);
+    if (!(await clearedFor(beginning.projects, service, ports.signal))) return 0;
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
     const served = postgres?.served ?? (await ownCertificate(options));
     const address = { ...options, tls: options.apiTls ? served?.certificate : undefined };
@@ -63,7 +65,8 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     // A service that was killed has left its own; the one beside which this cannot start keeps its.
     announce(options.readyFile);
     const firstKey = beginning.seedAtStart(service);
-    if (postgres) await postgres.begin(service, beginning.majorVersions);
+    const majors = beginning.projects.map(({ pgVersion }) => pgVersion);
+    if (postgres) await postgres.begin(service, majors);
     else service.change(setBack);
     const timers = [keepTime(service), keepClear(service)];
     const origin = originOf(options, listening.port);
@@ -188,9 +191,8 @@ class Beginning {
     return secret;
   }
 
-  /** The versions of Postgres that its projects have. */
-  get majorVersions(): number[] {
-    return this.#seed?.projects.map(({ pgVersion }) => pgVersion) ?? [];
+  get projects(): Seed["projects"] {
+    return this.#seed?.projects ?? [];
   }
 
   /** To be called in a transaction: nothing of a seed is planted where something in it cannot be. */

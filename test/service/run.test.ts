@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, test, vi }
 import { z } from "zod";
 import { ProjectsAnswer } from "../../src/api/project.ts";
 import { Changes } from "../../src/service/changes.ts";
-import { parseSeed } from "../../src/service/seed/file.ts";
+import { parseSeed, readSeed } from "../../src/service/seed/file.ts";
 import { applySeed } from "../../src/service/seed/seed.ts";
 import { Service } from "../../src/service/service.ts";
 import { Store } from "../../src/service/store/store.ts";
@@ -156,6 +156,21 @@ projects:
     await next.listening();
     expect(next.out.join("\n")).toContain("API key (shown once)");
     expect(await next.stop()).toBe(0);
+  });
+
+  it("a service is not in one turn with what was deleted where its seed has a project to plant", async () => {
+    const [seed, data] = [join(directory.path, "seed.yaml"), join(directory.path, "service.sqlite")];
+    writeFileSync(seed, `accounts: [{id: a, email: a@b.cd, apiKeys: [{name: one, key: k}]}]\nprojects: [{${p}}]`);
+    const service = new TestService({ file: data });
+    service.core.change((context, at) => applySeed(context, readSeed(seed), at));
+    expect(service.send("k", "DELETE /projects/p").status).toBe(200);
+    service.core.close();
+    const running = new Running("--port", "0", "--data", data, "--seed", seed);
+    await vi.waitFor(() => expect(running.clock.pending).toBe(1));
+    expect(running.out).toEqual([]);
+    await running.clock.advance(0);
+    expect(await projectsOf(await running.listening(), "k")).toEqual(["p"]);
+    expect(await running.stop()).toBe(0);
   });
 
   it("a seed with the same key twice ends the service with both names, and not the key", async () => {
