@@ -6,7 +6,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { isFromElsewhere, loopback } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import { type Reached, reachedBy } from "../http/reached.ts";
-import type { Handled } from "../http/route.ts";
+import { type Handled, param } from "../http/route.ts";
 import { Router } from "../http/router.ts";
 import { apiRoutes } from "../http/routes.ts";
 import { Refusal, refusals } from "../refusal.ts";
@@ -169,6 +169,7 @@ export class Console {
     const visit: Visit = {
       context: this.#context,
       at,
+      path: call.path,
       account,
       caller,
       session: isSeen(call) ? session : { ...session },
@@ -199,7 +200,7 @@ export class Console {
     const later = route
       .ask(visit)
       .then((page) => pageReply(200, page, layout))
-      .catch((error: unknown) => refusalPage(error, layout, () => route.again(visit)))
+      .catch((error: unknown) => refusalPage(error, layout, () => shownAgain(route, visit)))
       // The page of the form cannot show a refusal where its branch is gone.
       .catch((error: unknown) => refusalPage(error, layout))
       .catch((error: unknown) => {
@@ -235,8 +236,14 @@ function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply
     if (notice !== undefined) visit.session.notice = notice;
     return redirect(to);
   } catch (error) {
-    return refusalPage(error, layout, () => route.again(visit));
+    return refusalPage(error, layout, () => shownAgain(route, visit));
   }
+}
+
+/** The page of a form, as it is at its own path. */
+function shownAgain({ again }: FormRoute | AskRoute, visit: Visit): Page {
+  const path = again.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(param(visit, name)));
+  return again.show({ ...visit, path });
 }
 
 /** A page with a refusal, that of the form which was sent where it can be shown; throws again what is none. */

@@ -29,8 +29,8 @@ document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");
   if (!button) return;
   const text = await textFor(button.dataset);
-  // The session has ended: the page that is loaded asks to sign in.
-  if (text === undefined) return location.reload();
+  // The session has ended: the page that is loaded asks to sign in. To load this one again could send a form again.
+  if (text === undefined) return location.replace(button.dataset.from ?? "/");
   if (navigator.clipboard) await navigator.clipboard.writeText(text);
   else {
     // Browsers hide the clipboard from pages over plain HTTP from another machine.

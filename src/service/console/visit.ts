@@ -10,6 +10,11 @@ export interface Visit {
   context: ServiceContext;
   /** The time of the request, in milliseconds since the epoch. */
   at: number;
+  /**
+   * The path of the page, to which its own links and forms lead. A refused form shows its page at the form's address,
+   * from which an address without a path would send the form again.
+   */
+  path: string;
   account: Account;
   /** The rights of the account's personal keys. */
   caller: Caller;
@@ -53,6 +58,9 @@ export interface Done extends Moved {
   notice?: string;
 }
 
+/** The page of a form, and its path. */
+export type PageOfForm = Pick<PageRoute, "path"> & { show(visit: Visit): Page };
+
 /** A submitted form: does something, then redirects the browser to a page. */
 export interface FormRoute {
   method: "POST";
@@ -60,7 +68,7 @@ export interface FormRoute {
   /** A refusal is shown on the form's page instead. */
   submit(visit: Visit): Done;
   /** The form's page, which shows a refusal. */
-  again(visit: Visit): Page;
+  again: PageOfForm;
 }
 
 /** A form whose answer is its own page, and has to be waited for. */
@@ -69,7 +77,7 @@ export interface AskRoute {
   path: string;
   /** Rejects with `Refusal`, which is then shown on the form's page. */
   ask(visit: Visit): Promise<Page>;
-  again(visit: Visit): Page;
+  again: PageOfForm;
 }
 
 export type ConsoleRoute = PageRoute | FormRoute | AskRoute;

@@ -238,6 +238,24 @@ it("a connection string and its code are copied with one button each, also while
   expect(await copied("compute id")).toBe(primary);
 });
 
+it("a page that says why a form was refused sends it no more: not as its texts are copied, nor with another form", async () => {
+  const { shop, site, page } = await openAs(`${branchPath}/computes/${primary}`);
+  await using _ = site;
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  const posts: string[] = [];
+  page.on("request", (request) => request.method() === "POST" && posts.push(new URL(request.url()).pathname));
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("alert").getByText("Busy").waitFor();
+  shop.finishOperations().core.settle();
+  await page.getByRole("button", { name: "Copy connection string" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  await page.getByLabel("to", { exact: true }).selectOption("4");
+  await page.getByRole("button", { name: `Save ${primary}` }).click();
+  await page.getByText(`${primary} has 1–4 vCPU.`).waitFor();
+  const own = `${branchPath}/computes/${primary}`;
+  expect(posts).toEqual([`${own}/restart`, own]);
+});
+
 it("a connection string shows its underscores on a screen with one pixel to a point", async () => {
   const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
   await using _ = site;

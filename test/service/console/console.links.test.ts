@@ -86,11 +86,11 @@ it("the ways to connect keep database, role, pooler and a password that is shown
   const chosen = "database=neondb&role=neondb_owner&pooled=true";
   const at = (query: string) => linksIn(ana.get(`${compute}?${query}`), "connect");
   const shown = at(`${chosen}&for=env&password=shown`);
-  expect(shown[0]).toEqual(["Hide the password", `?${chosen}&for=env&password=#connect`]);
-  expect(shown[1]).toEqual(["psql", `?${chosen}&for=psql&password=shown#connect`]);
+  expect(shown[0]).toEqual(["Hide the password", `${compute}?${chosen}&for=env&password=#connect`]);
+  expect(shown[1]).toEqual(["psql", `${compute}?${chosen}&for=psql&password=shown#connect`]);
   const hidden = at(`${chosen}&for=env`);
-  expect(hidden[0]).toEqual(["Show the password", `?${chosen}&for=env&password=shown#connect`]);
-  expect(hidden[1]).toEqual(["psql", `?${chosen}&for=psql#connect`]);
+  expect(hidden[0]).toEqual(["Show the password", `${compute}?${chosen}&for=env&password=shown#connect`]);
+  expect(hidden[1]).toEqual(["psql", `${compute}?${chosen}&for=psql#connect`]);
 });
 
 it("the home page links what ends soon, but for what was deleted since", () => {
@@ -104,3 +104,31 @@ it("the home page links what ends soon, but for what was deleted since", () => {
     ["shop", shopPage],
   ]);
 });
+
+/** Where the links, forms and buttons of a page lead that a browser has at this path. */
+function addressesIn({ html }: Seen, path: string): string[] {
+  const found = [...html.matchAll(/ (?:href|action|data-from)="([^#"][^"]*|)"/g)].map(([, address = ""]) => address);
+  return found.map((address) => new URL(address.replaceAll("&amp;", "&"), `http://service${path}`).href);
+}
+
+it.each([
+  ["/app/projects", { owner: "org-none" }, "/app/projects"],
+  [`${shopPage}/branches`, { name: "main" }, shopPage],
+  [branch, { compute: primary, shown: "1/1/0", min: "8" }, branch],
+  [`${branch}/computes`, { type: "read_write", size: "1" }, branch],
+  [`${branch}/end`, { seconds: "3600" }, branch],
+  [`${branch}/delete`, {}, branch],
+  [`${compute}/restart`, {}, compute],
+  [`${compute}/delete`, {}, compute],
+  [`${branch}/roles/reset`, { name: "none" }, `${branch}/roles`],
+  [`${branch}/databases`, { name: "neondb" }, `${branch}/roles`],
+  ["/app/organizations/org-shop/keys", { name: "" }, "/app/keys"],
+])(
+  "a page that says why the form at %s with %j was refused leads where it does at %s, and sends it no more",
+  (form, fields, path) => {
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    const refused = ana.post(form, fields);
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(addressesIn(refused, form)).toEqual(addressesIn(ana.get(path), path));
+  },
+);

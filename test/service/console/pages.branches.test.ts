@@ -48,7 +48,7 @@ it("the page of a project names the plan of its owner, and not that of the perso
 describe("the page of a branch", () => {
   it("the link of a compute that changes leads to the same part of the page", () => {
     shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
-    expect(ana.get(`${pathOf(main)}?sort=used`).html).toContain(`href="?sort=used#${primary}"`);
+    expect(ana.get(`${pathOf(main)}?sort=used`).html).toContain(`href="${pathOf(main)}?sort=used#${primary}"`);
   });
 
   it("says where the branch comes from, when it was made, and that it has no end", () => {

@@ -27,8 +27,8 @@ describe("the console", () => {
     const projects = Array.from({ length: 60 }, (_, index) => ({ id: `many-${index}`, owner: "acc-ana" }));
     shop.applySeed({ projects });
     const first = ana.get("/app/projects");
-    const next = /href="(\?page=2)"/.exec(first.html)?.[1] ?? "";
-    expect([rowsIn(first).length, rowsIn(ana.get(`/app/projects${next}`)).length]).toEqual([50, 13]);
+    const next = /href="([^"]*\?page=2)"/.exec(first.html)?.[1] ?? "";
+    expect([rowsIn(first).length, rowsIn(ana.get(next)).length]).toEqual([50, 13]);
   });
 
   it("lists the branches of a project with how many computes they have", () => {

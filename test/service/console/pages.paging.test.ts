@@ -12,7 +12,7 @@ it.each([
 ])(
   "page %i of a list of %i rows has the number of rows, and links to the pages beside it: %j",
   (page, total, parts) => {
-    const html = pageLinks({}, { page, total }, ["row", "rows"])?.toString();
+    const html = pageLinks({ path: "", query: {} }, { page, total }, ["row", "rows"])?.toString();
     const found = [...(html ?? "").matchAll(/<a rel="(\w+)" href="([^"]+)">|((?:Page \d+ of \d+, )?\d+ rows?)/g)];
     expect(html && found.map(([, rel, to, place]) => place ?? `${rel} ${to}`)).toEqual(parts);
   },
@@ -21,7 +21,7 @@ it.each([
 it("the links to other pages keep search, state, order and the pages of other lists, and nothing else of the query", () => {
   const query = { search: "a&b", state: "idle", sort: "name", page: "2", "page-shop": "3", token: "x", pages: "9" };
   const links = (list?: { name: string; title: string }) => {
-    const html = pageLinks(query, { page: 2, total: 150 }, ["key", "keys"], list)?.toString() ?? "";
+    const html = pageLinks({ path: "", query }, { page: 2, total: 150 }, ["key", "keys"], list)?.toString() ?? "";
     return [...html.matchAll(/(?:href|aria-label)="([^"]+)"/g)].map(([, value]) => value);
   };
   const kept = "?search=a%26b&amp;state=idle&amp;sort=name&amp;";

@@ -118,8 +118,8 @@ describe("the search of computes", () => {
       projects: [{ id: "wide", owner: "acc-ana", branches: [{ id: "br-wide", name: "wide" }], endpoints }],
     });
     const first = ana.get("/app/computes?search=wide");
-    const next = /href="(\?search=wide&amp;page=2)"/.exec(first.html)?.[1]?.replace("&amp;", "&");
-    expect([rowsIn(first).length, rowsIn(ana.get(`/app/computes${next}`)).length]).toEqual([50, 10]);
+    const next = /href="([^"]*\?search=wide&amp;page=2)"/.exec(first.html)?.[1]?.replace("&amp;", "&");
+    expect([rowsIn(first).length, rowsIn(ana.get(next ?? "")).length]).toEqual([50, 10]);
   });
 
   it("offers no further page where the first one has all", () => {

@@ -46,7 +46,7 @@ export function branchPage(visit: Visit): Page {
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 ${computes.all > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts })}
 <div id="computes" data-live>${computes.all === 0 ? noCompute : found.total === 0 ? noComputes(part) : computeTable(visit, found.rows, free)}</div>
-<div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
+<div id="pages" data-live>${pageLinks(visit, found, ["compute", "computes"])}</div>
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
 <section id="new" data-live><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
@@ -82,7 +82,7 @@ function row(visit: Visit, compute: StoredEndpoint, { usedMs }: FoundCompute, fr
   const progress = progressInWords(compute);
   const status = statusInWords(compute);
   const [role, access] = typeInWords(compute);
-  const again = html`<a class="again" href="?${keptQuery(visit.query)}#${id}">Look again</a>`;
+  const again = html`<a class="again" href="${visit.path}?${keptQuery(visit.query)}#${id}">Look again</a>`;
   return html`<tr id="${id}" data-live><td class="whole">${role} <small>${access}</small></td>
 <td id="status-${id}" data-live><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
 ${progress && html`<small>${progress}… ${again}</small>`}</td>

@@ -45,7 +45,7 @@ export function computePage(visit: Visit): Page {
     main: html`${trail(project, branch)}
 <div class="title"><h1 id="id">${compute.id}</h1>${copyButton("id", "compute id")}</div>
 <p class="about" id="about" data-live>${role}, ${access} · <span class="status ${statusInWords(compute).toLowerCase()}">
-${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="">Look again</a>`} ·
+${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="${visit.path}?${new URLSearchParams(visit.query).toString()}">Look again</a>`} ·
 ${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
 ${reason && html`<p class="about" id="why" data-live>${reason}</p>`}
 ${hostOf(visit, project, compute)}

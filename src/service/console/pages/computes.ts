@@ -22,7 +22,7 @@ export function computesPage(visit: Visit): Page {
     main: html`<h1>Computes</h1>
 ${listControls(visit, { search: "Id, name or branch", states: computeStates, sorts })}
 <div id="computes" data-live>${found.total === 0 ? noComputes(part) : computeTable(visit, found.rows)}</div>
-<div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
+<div id="pages" data-live>${pageLinks(visit, found, ["compute", "computes"])}</div>
 <p class="hint">A compute that an operator made is also found by its fleet, and by its Compute or Branch, as
 <code>namespace/name</code> or by uid.</p>`,
   };

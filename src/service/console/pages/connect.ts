@@ -16,7 +16,7 @@ const mask = "********";
  * The connection string of a compute and code for the usual clients, of the chosen database and role; by default the
  * first database and its owner. The password is on the page only after it was asked for.
  */
-export function connectPanel({ context, query }: Visit, project: Project, compute: StoredEndpoint): Html {
+export function connectPanel({ context, path, query }: Visit, project: Project, compute: StoredEndpoint): Html {
   const { branchId } = compute;
   const { catalog } = context;
   const named = catalog.database(branchId, nameOf(query["database"]));
@@ -37,10 +37,10 @@ export function connectPanel({ context, query }: Visit, project: Project, comput
     const names = { database: valueOf(database.name), role: valueOf(role.name) };
     const chosen = { ...names, pooled: String(pooled), for: snippet?.name ?? "" };
     const shown = isShown ? { password: "shown" } : {};
-    return `?${new URLSearchParams({ ...chosen, ...shown, ...changed }).toString()}`;
+    return `${path}?${new URLSearchParams({ ...chosen, ...shown, ...changed }).toString()}`;
   };
   const source = uri === whole ? undefined : at({ password: "shown" });
-  return html`<form class="search" method="get" action="" aria-label="Connection">
+  return html`<form class="search" method="get" action="${path}" aria-label="Connection">
 <input type="hidden" name="for" value="${snippet?.name}">${isShown && html`<input type="hidden" name="password" value="shown">`}
 <label>Database <select name="database">${databases.map(({ name }) => option(valueOf(name), name, name === database.name))}</select></label>
 <label>Role <select name="role">${roles.map(({ name }) => option(valueOf(name), name, name === role.name))}</select></label>

@@ -54,7 +54,7 @@ function keyList(visit: Visit, scope: KeyScope, list: KeyList): Html {
   const found = context.store.keys.find(scope, part, { page: pageNumber(query, name), size: perPage });
   if (found.total === 0) return none(part);
   return html`${keyTable(visit, found.rows, list)}
-${pageLinks(query, found, ["key", "keys"], { name, title: list.title })}`;
+${pageLinks(visit, found, ["key", "keys"], { name, title: list.title })}`;
 }
 
 /** The secret of a new key. It is removed from the session, so it is shown only once. */

@@ -19,7 +19,7 @@ export function operationsPage(visit: Visit): Page {
 <h1>Operations</h1>
 ${listControls(visit, { search: "Action or compute", states, sorts })}
 <div id="operations" data-live>${operationTable(visit, found.rows)}</div>
-<div id="pages" data-live>${pageLinks(visit.query, found, ["operation", "operations"])}</div>`,
+<div id="pages" data-live>${pageLinks(visit, found, ["operation", "operations"])}</div>`,
   };
 }
 

@@ -32,14 +32,14 @@ type Choice = readonly [value: string, words: string];
 
 /** The search, the states and the orders of a list, as a form. The first choice stands for no value. */
 export function listControls(
-  visit: Pick<Visit, "query">,
+  visit: Pick<Visit, "path" | "query">,
   list: { search: string; states: readonly Choice[]; sorts: readonly Choice[] },
 ): Html {
   const { search, state, sort } = partOf(visit);
   const select = (name: string, label: string, chosen: string, choices: readonly Choice[]) =>
     choices.length > 1 &&
     html`<label>${label} <select name="${name}">${choices.map(([value, words]) => option(value, words, value === chosen))}</select></label>`;
-  return html`<form class="search" method="get" action="" role="search">
+  return html`<form class="search" method="get" action="${visit.path}" role="search">
 <label for="search">${list.search}</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
 ${select("state", "State", state, list.states)} ${select("sort", "Sort", sort, list.sorts)}
 <button>Search</button></form>`;
@@ -55,7 +55,7 @@ const isKept = /^(search|state|sort|page(-.+)?)$/;
 
 /** The number of rows, and links to the pages before and after one, where there are several. */
 export function pageLinks(
-  query: Query,
+  { path, query }: Pick<Visit, "path" | "query">,
   { page, total }: Omit<PageFound<unknown>, "rows">,
   noun: readonly [one: string, several: string],
   list?: { name: string; title: string },
@@ -65,7 +65,7 @@ export function pageLinks(
   const words = counted(total, ...noun);
   if (total === 0) return undefined;
   if (last === 1) return html`<p class="pages">${words}</p>`;
-  const at = (other: number) => `?${keptQuery(query, { [name]: String(other) })}`;
+  const at = (other: number) => `${path}?${keptQuery(query, { [name]: String(other) })}`;
   return html`<nav aria-label="Pages${title !== undefined && ` of ${title}`}" class="pages">
 ${page > 1 && html`<a rel="prev" href="${at(page - 1)}">Previous</a>`} Page ${page} of ${last}, ${words}
 ${page < last && html`<a rel="next" href="${at(page + 1)}">Next</a>`}</nav>`;

@@ -30,7 +30,7 @@ ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(cont
 <a href="${operationsPath(project.id)}">Operations</a></p>
 ${listControls(visit, { search: "Name, id or object", states, sorts })}
 <div id="branches" data-live>${found.total === 0 ? nothingFound(part) : branchTable(visit, project.id, found)}</div>
-<div id="pages" data-live>${pageLinks(visit.query, found, ["branch", "branches"])}</div>
+<div id="pages" data-live>${pageLinks(visit, found, ["branch", "branches"])}</div>
 <section id="usage" data-live><h2>Last 24 hours</h2>${usageCharts(visit, project)}
 <p class="hint">By the hour, in UTC. Of active computes the most at one time.</p></section>
 <section id="new" data-live><h2>New branch</h2>${createForm(visit, project)}</section>`,

@@ -9,7 +9,7 @@ import { projectPath } from "./paths.ts";
 
 /** The projects that the account reaches: its own, and those of its organizations. */
 export function projectsPage(visit: Visit): Page {
-  const { context, caller, query } = visit;
+  const { context, caller } = visit;
   const part = partOf(visit);
   const owners = visibleOwners(context.store, caller);
   const found = context.store.projects.find(owners, part, { page: part.page, size: perPage });
@@ -18,7 +18,7 @@ export function projectsPage(visit: Visit): Page {
     main: html`<h1>Projects</h1>
 ${listControls(visit, { search: "Name or id", states, sorts })}
 ${found.total === 0 ? nothingFound(part, "project", "its name or id", noneYet) : projectTable(visit, found.rows)}
-${pageLinks(query, found, ["project", "projects"])}
+${pageLinks(visit, found, ["project", "projects"])}
 <section><h2>New project</h2>${projectForm(visit)}</section>`,
   };
 }

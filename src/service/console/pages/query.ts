@@ -54,7 +54,7 @@ ${answer && answerSection(answer)}`,
 }
 
 function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: string }): Html {
-  const { context, form, token } = visit;
+  const { context, path, form, token } = visit;
   const computes = context.store.endpoints.ofBranch(id, mostChoices);
   const roles = rolesToChoose(context, id, "login");
   const databases = databasesToChoose(context, id);
@@ -66,7 +66,7 @@ function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: str
     (chosen: string | undefined) =>
     ({ name }: { name: string }) =>
       option(valueOf(name), name, name === chosen);
-  return html`<form class="query" method="post" action="" aria-label="Query">${tokenField(token)}
+  return html`<form class="query" method="post" action="${path}" aria-label="Query">${tokenField(token)}
 <p class="search"><label>Compute <select name="compute">${computes.map((one) => option(one.id, `${one.id}, ${typeInWords(one)[1]}`, one.id === form["compute"]))}</select></label>
 <label>Database <select name="database">${databases.map(named(nameOf(form["database"])))}</select></label>
 <label>Role <select name="role">${roles.map(named(owner))}</select></label></p>

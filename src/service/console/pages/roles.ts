@@ -24,11 +24,11 @@ export function rolesPage(visit: Visit): Page {
 ${listControls(visit, { search: "Name or owner", states, sorts })}
 <section id="databases" data-live><h2>Databases</h2>
 ${databases.total === 0 ? none({ search: part.search, state: "" }, "yet: make one below, for a role that owns it") : databaseTable(visit, place.branch, databases.rows)}
-${pageLinks(visit.query, databases, ["database", "databases"], { name: databasesPage, title: "databases" })}
+${pageLinks(visit, databases, ["database", "databases"], { name: databasesPage, title: "databases" })}
 ${databaseForm(visit, place.branch)}</section>
 <section id="roles" data-live><h2>Roles</h2>
 ${roles.total === 0 ? none(part, "yet: make one below") : roleTable(visit, place.branch, roles.rows)}
-${pageLinks(visit.query, roles, ["role", "roles"], { name: "page", title: "roles" })}
+${pageLinks(visit, roles, ["role", "roles"], { name: "page", title: "roles" })}
 ${roleForm(visit, place.branch)}</section>
 <p class="hint">A change is applied in the branch's primary compute: its connections are cut, and an idle one is woken.
 The page of a compute shows how to connect as a role.</p>`,

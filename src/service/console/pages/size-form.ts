@@ -10,12 +10,12 @@ import { keptQuery } from "./paging.ts";
  * shown there with the person's choices kept. It contains the previous values, so only changed fields are sent to the
  * API.
  */
-export function sizeForm({ token, query, form }: Visit, compute: StoredEndpoint, free: boolean): Html {
+export function sizeForm({ token, path, query, form }: Visit, compute: StoredEndpoint, free: boolean): Html {
   const { id, minCu, maxCu, suspendTimeoutSeconds } = compute;
   const shown = { min: minCu, max: maxCu, suspend: suspensionValue(suspendTimeoutSeconds) };
   const chosen = (field: keyof typeof shown) =>
     form["compute"] === id && form[field] !== undefined ? Number(form[field]) : shown[field];
-  return html`<form class="change" method="post" action="?${keptQuery(query)}" autocomplete="off"
+  return html`<form class="change" method="post" action="${path}?${keptQuery(query)}" autocomplete="off"
 aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute" value="${id}">
 <input type="hidden" name="shown" value="${shown.min}/${shown.max}/${shown.suspend}">
 <span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(chosen("min"), free)}</select>
