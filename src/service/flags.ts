@@ -9,7 +9,7 @@ export const serviceSyntax = newCommand(
   "Runs the service: a faithful, persistent implementation of the API that the operator talks to.",
 )
   .addOption(flag("--port <N>", "port to listen on, 0 for any free one", whole(0, 65_535)).default(8090))
-  .option("--host <HOST>", "address to listen on", "127.0.0.1")
+  .addOption(flag("--host <HOST>", "address to listen on", host).default("127.0.0.1"))
   .option("--data <FILE>", "SQLite file that keeps its state; :memory: is gone when it ends", ":memory:")
   .option(
     "--seed <FILE>",
@@ -132,6 +132,12 @@ export function parseServiceFlags(args: readonly string[]): RunOptions {
 
 function isGiven(name: string): boolean {
   return serviceSyntax.getOptionValueSource(name) === "cli";
+}
+
+/** An empty one, as of a variable that is not set, would be every address of the machine. */
+function host(value: string, name: string): string {
+  if (value !== "") return value;
+  throw new BadFlag(`${name} must be an address such as 127.0.0.1, not ""`);
 }
 
 function address(value: string, name: string): string {

@@ -84,6 +84,11 @@ it.each(["a", "db.example.com", "x-1.test", long(180)])("a domain can be %s", (d
   expect(parseServiceFlags(["--domain", domain]).domain).toBe(domain);
 });
 
+it("an address to listen on cannot be empty, as of a variable that is not set: it would be every one of the machine", () => {
+  for (const args of [["--host", ""], ["--host="]])
+    expect(() => parseServiceFlags(args)).toThrow('--host must be an address such as 127.0.0.1, not ""');
+});
+
 it("a flag of real servers needs them, also beside a domain", () => {
   const parse = () => parseServiceFlags(["--domain=db.test", "--postgres-port=1"]);
   expect(parse).toThrow("--postgres-port needs --postgres");
