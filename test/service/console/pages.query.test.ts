@@ -53,6 +53,11 @@ it("a statement runs as the chosen role with its own password, and only reads un
   expect(again.html).toContain(">SELECT 1</textarea>");
 });
 
+it("a statement has the line breaks that the person sees, and not those in which browsers send them", async () => {
+  await ask({ sql: "INSERT INTO notes\r\nVALUES ('one\r\n\r\ntwo')\r\n" });
+  expect(asked[0]?.sql).toBe("INSERT INTO notes\nVALUES ('one\n\ntwo')");
+});
+
 it("the form has the role of the database's owner at first, and then the compute, database and role that were asked", async () => {
   const branch = `/projects/${project}/branches/${main}`;
   const replica = shop.create({ branch_id: main, type: "read_only" }).endpoint.id;

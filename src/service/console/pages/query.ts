@@ -24,7 +24,8 @@ export async function askQuery(visit: Visit): Promise<Page> {
   const { project, branch } = place;
   reachProject(context.store, caller, project.id, "member");
   if (!context.queries) throw refusals.unprocessable("the computes of this service have no databases to ask");
-  const sql = (form["sql"] ?? "").trim();
+  // Browsers send each line break of a field as CR LF.
+  const sql = (form["sql"] ?? "").replaceAll("\r\n", "\n").trim();
   if (sql.includes("\0")) throw refusals.invalid("the statement has a NUL character, which Postgres does not take");
   if (sql === "") throw refusals.invalid("there is no statement to run");
   const compute = computeAt(visit, place, form["compute"] ?? "");
