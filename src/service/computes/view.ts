@@ -33,6 +33,9 @@ export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, 
   };
 }
 
+/** The longest duration that the API shows, in milliseconds: it has 32 bits for one. */
+const longest = 2 ** 31 - 1;
+
 /** An operation in the API's form. */
 export function operationView(context: ServiceContext, operation: StoredOperation) {
   const shown = {
@@ -50,7 +53,8 @@ export function operationView(context: ServiceContext, operation: StoredOperatio
   return {
     ...shown,
     ...(operation.status === "failed" && { error: operation.error }),
-    total_duration_ms: operation.updatedAt - operation.createdAt,
+    // The clock may have been set, and the service away for a month, meanwhile.
+    total_duration_ms: Math.min(longest, Math.max(0, operation.updatedAt - operation.createdAt)),
   };
 }
 

@@ -34,6 +34,20 @@ it("an operation shows how long it took once it has ended", () => {
   ]);
 });
 
+it.each([
+  ["a month after it began, as after a long rest of the service", 30 * 86_400_000, 2 ** 31 - 1],
+  ["before it began, as where the clock was set back", -60_000, 0],
+])("an operation that ends %s shows a duration that the public API has", (_, after, shown) => {
+  const shop = new Shop();
+  const [operation] = shop.create(wanted).operations;
+  shop.core.change(({ store }, at) => {
+    for (const { seq } of store.operations.page(project, { beforeSeq: undefined, limit: 1 }))
+      store.operations.setStatus(seq, "finished", at + after, undefined);
+  });
+  const found = shop.operations().find(({ id }) => id === operation?.id);
+  expect(found).toMatchObject({ status: "finished", total_duration_ms: shown });
+});
+
 it("an operation shows no duration by the letter of the specification", () => {
   const shop = new Shop({ strictSpec: true });
   const { endpoint, operations } = shop.create(wanted);
