@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { rules } from "../../../src/service/rules.ts";
 import type { KeyScope } from "../../../src/service/store/keys.ts";
 import { keys, project, Shop } from "../support/shop.ts";
 import { problemIn, rowsIn, type Seen, textOf, Visitor } from "./visitor.ts";
@@ -185,6 +186,15 @@ describe("the keys of an organization", () => {
     ana.post(revokeIn(ana.get("/app/keys"), "ci"));
     ana.post(revokeIn(ana.get("/app/keys"), "one-project"));
     expect([answers(keys.shop, "GET /auth"), answers(keys.scoped, "GET /auth")]).toEqual([401, 401]);
+  });
+
+  it("a member is offered none where only administrators create them, and told so", () => {
+    shop = new Shop({ rules: rules.neon });
+    const seen = new Visitor(shop.core).signIn("acc-bob").get("/app/keys");
+    expect(textOf(seen)).toContain(
+      "You are an editor: to create and revoke this organization's keys is for administrators.",
+    );
+    expect(seen.html).not.toContain('action="/app/organizations/org-shop/keys"');
   });
 
   it("a member revokes no key of the organization, and is not offered it", () => {

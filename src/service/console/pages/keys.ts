@@ -71,9 +71,10 @@ ${copyButton("secret", "API key")}</div>`;
 function organizationSection(visit: Visit, { id, name }: Organization): Html {
   const { context, account } = visit;
   const role = context.store.accounts.member(id, account.id)?.role ?? "member";
+  const creates = role === "admin" || (isEditor(role) && !context.options.rules.projectKeysByAdministrators);
   const path = `app/organizations/${id}/keys`;
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
-<p class="about">${rightsInWords[role]}</p>
+<p class="about">${isEditor(role) && !creates ? onlyAdministrators : rightsInWords[role]}</p>
 ${
   role !== "collaborator" &&
   keyList(
@@ -82,7 +83,7 @@ ${
     { title: `the keys of ${name}`, path, revocable: role === "admin" },
   )
 }
-${createsKeys(role) && createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
+${creates && createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
 }
 
 function asMember(as: string): string {
@@ -97,8 +98,10 @@ const rightsInWords: Record<Role, string> = {
   collaborator: "You are a collaborator: you reach the projects in which you are given a role.",
 };
 
-function createsKeys(role: Role): boolean {
-  return role !== "viewer" && role !== "collaborator";
+const onlyAdministrators = "You are an editor: to create and revoke this organization's keys is for administrators.";
+
+function isEditor(role: Role): boolean {
+  return role === "member" || role === "editor";
 }
 
 function scopes({ context }: Visit, organizationId: string, role: Role): Html {
