@@ -353,6 +353,8 @@ const nasty = {
   client_encoding: "LATIN1",
   datestyle: "SQL, DMY",
   timezone: "Pacific/Kiritimati",
+  timezone_abbreviations: "India",
+  restrict_nonsystem_relation_kind: "view",
   default_table_access_method: "none",
   default_tablespace: "none",
   temp_tablespaces: "none",

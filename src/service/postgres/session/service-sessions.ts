@@ -34,6 +34,8 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
   // Notices, of which a compute may have megabytes with each answer, would count as a part of that.
   client_min_messages: { value: "error" },
   standard_conforming_strings: { value: "on" },
+  // Has nothing to which it could be set back.
+  timezone_abbreviations: { value: "Default" },
   default_transaction_read_only: { value: "off" },
   default_transaction_isolation: { value: "read committed" },
   default_transaction_deferrable: { value: "off" },

@@ -93,6 +93,7 @@ it("a session is given all of these settings, of which some are a superuser's al
     client_encoding: "SQL_ASCII",
     client_min_messages: "error",
     standard_conforming_strings: "on",
+    timezone_abbreviations: "Default",
     default_transaction_read_only: "off",
     default_transaction_isolation: "read committed",
     default_transaction_deferrable: "off",
