@@ -3,7 +3,7 @@ import { notePath } from "./details.ts";
 import { idsOfOwners, type Owner, ownerLists } from "./projects.ts";
 import { number, type Row, text } from "./row.ts";
 import { orderOf, type PageFound, type PageWanted, type RowsWanted } from "./table.ts";
-import { computeMs, type Look, sizesIn, valuesOf } from "./unbooked.ts";
+import { computeMs, type Look, sizesIn, valuesOf, withSizes } from "./unbooked.ts";
 
 /** The computes to find, `search` in their id or name, or in the name or id of their branch. */
 export interface ComputeFilter extends RowsWanted {
@@ -62,7 +62,8 @@ export class ComputeSearch {
         : ["endpoints e INDEXED BY endpoints_by_branch", `e.branch_id = ?9 AND e.project_id IN ${idsOfOwners}`];
     const branches = search === "" && sort !== "branch" ? "" : "JOIN branches b ON b.id = e.branch_id";
     const isSought = search === "" ? "true OR coalesce(?3, ?4, ?5, ?6, ?7, ?8)" : matches.join(" OR ");
-    const from = `FROM ${computes} ${branches} WHERE ${where} AND ${orderOf(states, state)} AND (${isSought})`;
+    const sizes = sort === "used" ? withSizes : "";
+    const from = `FROM ${computes} ${branches} ${sizes} WHERE ${where} AND ${orderOf(states, state)} AND (${isSought})`;
     const isNote = search.includes("/") || uid !== sought;
     const values = [...ownerLists(owners), sought, uid, signature.fleet, signature.key, isNote, search, branchId];
     const order = orderOf(orders, sort);
@@ -84,7 +85,7 @@ export class ComputeSearch {
     const rows = this.#db.all(
       `${sizesIn(places)} SELECT e.id, p.name AS project_name, b.name AS branch_name, ${usedMs} AS used_ms
          FROM json_each(?1) wanted CROSS JOIN endpoints e ON e.id = wanted.value
-         JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id ORDER BY wanted.key`,
+         JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id ${withSizes} ORDER BY wanted.key`,
       JSON.stringify(ids),
       ...Array<undefined>(8),
       ...usedBy(used),

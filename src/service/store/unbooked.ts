@@ -26,10 +26,13 @@ export function valuesOf({ at, timeScale, sizes }: Look): [at: number, timeScale
 /** The places of a look's values in a statement. */
 type Places = readonly [at: string, timeScale: string, sizes: string];
 
-/** The sizes of a look as a table of its own, read once and found by its key; it comes before the statement. */
+/** The sizes of a look as a table of its own, read once; it comes before the statement. */
 export function sizesIn([, , sizes]: Places): string {
   return `WITH running AS MATERIALIZED (SELECT key AS id, value AS cu FROM json_each(${sizes}))`;
 }
+
+/** The size in use of each compute `e`, found by its key: within a sum, a subquery looks through all sizes for each. */
+export const withSizes = "LEFT JOIN running ON running.id = e.id";
 
 /** The unrecorded time of a running compute `e`. */
 function activeMs([at, timeScale]: Places): string {
@@ -38,8 +41,7 @@ function activeMs([at, timeScale]: Places): string {
 
 /** The unrecorded compute time of a running compute `e`; with `since` the part of it from a time on. */
 export function computeMs(places: Places, since?: string): string {
-  const size =
-    "CASE WHEN e.min_cu = e.max_cu THEN e.max_cu ELSE coalesce((SELECT cu FROM running WHERE running.id = e.id), e.min_cu) END";
+  const size = "CASE WHEN e.min_cu = e.max_cu THEN e.max_cu ELSE coalesce(running.cu, e.min_cu) END";
   const whole = `round(${activeMs(places)} * ${size})`;
   if (since === undefined) return whole;
   const [at] = places;
@@ -72,7 +74,7 @@ export class Unbooked {
     const one = values[0] === undefined ? "?1 IS NULL" : "e.branch_id = ?1";
     const sql = `${sizesIn(places)} SELECT e.${of} AS id, sum(${activeMs(places)}) AS active_ms, sum(${computeMs(places)}) AS compute_ms
       FROM json_each(?2) wanted CROSS JOIN endpoints e INDEXED BY endpoints_metered ON e.project_id = wanted.value
-      WHERE ${isMetered} AND ${one} GROUP BY e.${of}`;
+      ${withSizes} WHERE ${isMetered} AND ${one} GROUP BY e.${of}`;
     const usageOf = (row: Parameters<typeof text>[0]) => ({
       activeMs: number(row, "active_ms"),
       computeMs: number(row, "compute_ms"),
@@ -85,7 +87,7 @@ export class Unbooked {
     const sums = times.map((_, n) => `coalesce(sum(${computeMs(places, `?${n + 6}`)}), 0) AS sum${n}`);
     const sql = `${sizesIn(places)} SELECT ${sums.join(", ")}
       FROM ${idsOfOwners} owned CROSS JOIN endpoints e INDEXED BY endpoints_metered ON e.project_id = owned.id
-      WHERE ${isMetered}`;
+      ${withSizes} WHERE ${isMetered}`;
     const row = this.#db.one(sql, ...ownerLists(owners), ...valuesOf(look), ...times) ?? {};
     return times.map((_, n) => number(row, `sum${n}`));
   }
