@@ -135,7 +135,8 @@ export class Operations {
   setEnds(due: number | undefined): void {
     const other = due === undefined ? "due IS NOT NULL" : "(due IS NULL OR due - duration_ms > ?)";
     const now = due === undefined ? [] : [due];
-    this.#table.update({ due }, `WHERE status = 'running' AND ${other}`, ...now);
+    // An index has those that are unfinished, and none has those that run.
+    this.#table.update({ due }, `WHERE ${unfinished} AND status = 'running' AND ${other}`, ...now);
   }
 
   nextInChain(operation: StoredOperation): StoredOperation | undefined {

@@ -136,3 +136,13 @@ it("the size in use of a compute is found by its key in every sum, however many 
   expect(steps).toHaveLength(3);
   for (const found of steps) expect(found).toContainEqual(expect.stringMatching(/^SEARCH running USING AUTOMATIC/));
 });
+
+it("a start finds what is under way by an index, however many operations have ended", () => {
+  for (const due of [undefined, 1]) {
+    const found = statementsOf(({ core }) => core.change(({ store }) => store.operations.setEnds(due)));
+    expect(found.statements.filter((sql) => sql.startsWith("UPDATE"))).toHaveLength(1);
+    expect(
+      scansIn(found).filter((step) => !step.startsWith("SCAN operations USING INDEX operations_unfinished")),
+    ).toEqual([]);
+  }
+});
