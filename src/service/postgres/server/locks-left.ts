@@ -1,13 +1,14 @@
-import { open, rm, stat } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { isCleanlyStopped } from "../data/backup.ts";
 import { mostPrepared, preparedIn } from "../data/prepared-files.ts";
 import type { ServerConfig } from "./config.ts";
 import type { PostgresServer } from "./server.ts";
 
 /**
- * Starts a primary whose prepared transactions leave a quarter of its locks to sessions: without any, no session opens,
- * not even one that could end them, at this start and each later one. Beyond that, those with the most locks are
- * forgotten: Postgres holds them for broken off. What a server has in its log alone is in files once it has started.
+ * Starts a primary whose prepared transactions leave a quarter of its locks to sessions, and all catalogues: otherwise
+ * no session opens, not even one that could end them, at this start and each later one. Beyond that, those with the
+ * most locks are forgotten: Postgres holds them for broken off. What a server has in its log alone is in files once it
+ * has started.
  */
 export async function startWithLocksLeft(
   data: string,
@@ -37,9 +38,6 @@ export async function startWithLocksLeft(
 
 /** The largest of prepared transactions, without which the others have no more locks than these. */
 async function excessOf(files: readonly string[], most: number): Promise<string[]> {
-  let bytes = 0;
-  for (const file of files) bytes += (await stat(file)).size;
-  if (bytes <= most * bytesOfLock) return [];
   const counted: { file: string; locks: number }[] = [];
   const buffer = Buffer.alloc(65_536);
   // One after another: they may be a thousand, and the files that the process may open are everybody's.
@@ -56,9 +54,21 @@ async function excessOf(files: readonly string[], most: number): Promise<string[
 }
 
 /** A lock in the file of a prepared transaction: a header of 8 bytes, which says length, kind and nothing more. */
-const bytesOfLock = 32;
+const bytesOfLock = 28;
 const isLock = (bytes: Buffer, at: number) =>
   bytes.readUInt32LE(at) === 20 && bytes[at + 4] === 1 && bytes.readUInt16LE(at + 6) === 0;
+
+/** A lock on a catalogue, as by `LOCK TABLE` of a view: no session opens beside it. It counts as more than all. */
+const onCatalogue = 1e9;
+const accessExclusive = 8;
+const [firstOfClients, subscriptions] = [16_384, 6100];
+
+/** The weight of the lock at a place. `DROP SUBSCRIPTION` locks a catalogue too, which no session needs to open. */
+function weightOf(bytes: Buffer, at: number): number {
+  const [relation, kind, mode] = [bytes.readUInt32LE(at + 12), bytes[at + 22], bytes.readInt32LE(at + 24)];
+  const isOnCatalogue = kind === 0 && relation < firstOfClients && relation !== subscriptions;
+  return isOnCatalogue && mode === accessExclusive ? onCatalogue : 1;
+}
 
 async function locksIn(file: string, buffer: Buffer): Promise<number> {
   const handle = await open(file);
@@ -66,10 +76,10 @@ async function locksIn(file: string, buffer: Buffer): Promise<number> {
     let locks = 0;
     for (let position = 0; ; ) {
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-      const whole = bytesRead - (bytesRead % 8);
-      if (whole === 0) return locks;
-      for (let at = 0; at < whole; at += 8) if (isLock(buffer, at)) locks += 1;
-      position += whole;
+      let at = 0;
+      for (; at + bytesOfLock <= bytesRead; at += 8) if (isLock(buffer, at)) locks += weightOf(buffer, at);
+      if (at === 0) return locks;
+      position += at;
     }
   } finally {
     await handle.close();

@@ -20,7 +20,7 @@ export async function rollBackPreparedThat(connected: Connected, condition: stri
 
 /**
  * The ids of prepared transactions that no session can end: their database is closed to connections, and they may have
- * changed the row that says so, which is theirs until they end.
+ * changed or locked the row that says so, which is theirs until they end.
  */
 export async function unreachablePrepared(connect: Connected["connect"]): Promise<string[]> {
   using server = await connect("postgres");
@@ -28,6 +28,6 @@ export async function unreachablePrepared(connect: Connected["connect"]): Promis
     JOIN pg_database ON datname = database AND NOT datallowconn
     JOIN pg_locks own ON own.transactionid = transaction AND own.pid IS NULL
     JOIN pg_locks held USING (virtualtransaction)
-    WHERE held.relation = 'pg_database'::regclass AND held.mode = 'RowExclusiveLock'`);
+    WHERE held.relation = 'pg_database'::regclass AND held.mode <> 'AccessShareLock'`);
   return rows.map(([id]) => id ?? "");
 }

@@ -23,6 +23,13 @@ export const transactions: Readonly<Record<string, Holder>> = {
       (name) => `LOCK TABLE pg_catalog.${name} IN ACCESS SHARE MODE`,
     ),
   ),
+  "tx: lock on the catalogue of roles": open("thief", lockOf("pg_stat_activity")),
+  "tx: lock on the catalogues of its database": open("thief", lockOf("pg_tables")),
+  "tx: rows of the databases and of roles": open(
+    "thief",
+    "SELECT FROM pg_stat_database_conflicts FOR UPDATE",
+    "SELECT FROM pg_group FOR UPDATE",
+  ),
   "tx: serializable": open(
     "app",
     "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
@@ -60,6 +67,17 @@ export const transactions: Readonly<Record<string, Holder>> = {
       await Promise.all([inside.end(), outside.end()]);
     },
   },
+  "prepared in a database that it closed, with its row locked": {
+    hold: async (tenant) => {
+      const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
+      const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");
+      await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
+      await run(inside, "SELECT FROM pg_stat_database_conflicts FOR UPDATE", "PREPARE TRANSACTION 'kept'");
+      await Promise.all([inside.end(), outside.end()]);
+    },
+  },
+  "prepared with the catalogue of roles": prepared("stock", lockOf("pg_stat_activity")),
+  "prepared with the catalogues of its database": prepared("stock", lockOf("pg_tables")),
   "prepared with every lock": preparedWithLocks(3),
   "prepared with nearly every lock": preparedWithLocks(800),
   "prepared in the doomed database": prepared("doomed", "CREATE TABLE kept (x int)"),
@@ -67,6 +85,11 @@ export const transactions: Readonly<Record<string, Holder>> = {
   "prepared with the victim's table": prepared("stock", "LOCK TABLE victims.things IN ACCESS EXCLUSIVE MODE"),
   "prepared GRANT to the victim": prepared("stock", "GRANT SELECT ON items TO victim"),
 };
+
+/** Locks the catalogues that a view reads, as which its owner would, the superuser. */
+function lockOf(view: string): string {
+  return `LOCK TABLE pg_catalog.${view} IN ACCESS EXCLUSIVE MODE`;
+}
 
 /** All locks of a server but some: first by the thousand, then one by one. */
 function preparedWithLocks(but: number): Holder {

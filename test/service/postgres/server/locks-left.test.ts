@@ -19,19 +19,31 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(data, ".."), { recursive: true }));
 
+/** Of a relation or something else, and a mode: 8 is ACCESS EXCLUSIVE. */
+interface Lock {
+  relation: number;
+  mode: number;
+  kind?: number;
+}
+
 /** A prepared transaction in its file, as Postgres writes it: records of 32 bytes, of locks or of other things. */
-function prepare(name: string, locks: number, others = 0): void {
-  const record = (kind: number) => {
+function prepare(name: string, locks: number, others = 0, { relation, mode, kind = 0 }: Lock = ofClient): void {
+  const record = (of: number) => {
     const bytes = Buffer.alloc(32, 7);
     bytes.writeUInt32LE(20);
-    bytes[4] = kind;
+    bytes[4] = of;
     bytes.writeUInt16LE(0, 6);
+    bytes.writeUInt32LE(relation, 12);
+    bytes[22] = kind;
+    bytes.writeInt32LE(mode, 24);
     return bytes;
   };
   const header = Buffer.alloc(80);
   const records = [Buffer.alloc(32 * others, record(3)), Buffer.alloc(32 * locks, record(1))];
   writeFileSync(join(data, "pg_twophase", name), Buffer.concat([header, ...records]));
 }
+
+const ofClient: Lock = { relation: 16_384, mode: 8 };
 
 interface Start {
   config?: object;
@@ -73,6 +85,17 @@ describe("a server that starts, and what is prepared in its data", () => {
     prepare("00000003", Math.floor(all * 0.4));
     prepare("00000004", Math.floor(all * 0.3));
     expect(await started()).toEqual(["00000001,00000003,00000004", "00000001,00000003,00000004"]);
+  });
+
+  it("prepared transactions are forgotten that keep a catalogue from every session, and no others", async () => {
+    const [roles, subscriptions] = [1260, 6100];
+    prepare("00000001", 1, 0, { relation: roles, mode: 8 });
+    prepare("00000002", 1, 0, { relation: roles, mode: 7 });
+    prepare("00000003", 1, 0, { relation: roles, mode: 8, kind: 8 });
+    prepare("00000004", 1, 0, { relation: subscriptions, mode: 8 });
+    prepare("00000005", 5000, 5000, { relation: roles, mode: 3 });
+    prepare("00000006", 1, 5000, { relation: roles, mode: 8 });
+    expect(await started()).toEqual(Array(2).fill("00000002,00000003,00000004,00000005"));
   });
 
   it("prepared transactions that lay in the log alone are forgotten after a first start, and the server starts again", async () => {

@@ -18,7 +18,11 @@ const once: Readonly<Record<string, readonly string[]>> = {
     "computing without interrupts",
     "page of an index",
   ],
-  "reset password": ["prepared in a database that it closed", "prepared with every lock", "every lock of the server"],
+  "reset password": [
+    "prepared in a database that it closed, with its row locked",
+    "prepared with every lock",
+    "every lock of the server",
+  ],
   "create branch": ["prepared with nearly every lock"],
   "rename database": ["tx: GRANT ON DATABASE"],
   "create role": ["tx: CREATE ROLE of a name to come"],
