@@ -39,25 +39,37 @@ export class GuardedProgram {
     await this.ended;
   }
 
-  /** Resolves with `slow` when it is not ready and has made no progress within `limitMs`, and runs on. */
+  /**
+   * Resolves with `slow` when it is not ready and has made no progress within `limitMs`, and runs on. The clock of the
+   * machine may be set meanwhile, as soon after its boot.
+   */
   async whenReady(
     isReady: () => Promise<boolean>,
     clock: ServiceClock,
     limitMs: number,
     progress = async () => "",
   ): Promise<"ready" | "slow" | "ended"> {
-    let [until, seen] = [clock.now() + limitMs, await progress()];
-    while (this.#running) {
-      if (await isReady()) return "ready";
-      if (clock.now() >= until) {
-        const before = seen;
-        seen = await progress();
-        if (seen === before) return "slow";
-        until += limitMs;
+    let isLate = false;
+    const limit = () =>
+      clock.after(limitMs, () => {
+        isLate = true;
+      });
+    let [stopTimer, seen] = [limit(), await progress()];
+    try {
+      while (this.#running) {
+        if (await isReady()) return "ready";
+        if (isLate) {
+          const before = seen;
+          seen = await progress();
+          if (seen === before) return "slow";
+          [isLate, stopTimer] = [false, limit()];
+        }
+        await Promise.race([this.ended, elapsed(clock, pollMs)]);
       }
-      await Promise.race([this.ended, elapsed(clock, pollMs)]);
+      return "ended";
+    } finally {
+      stopTimer();
     }
-    return "ended";
   }
 
   async #untilEnd(): Promise<void> {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { GuardedProgram } from "../../../../src/service/postgres/host/guarded-program.ts";
+import { realClock } from "../../../support/real-clock.ts";
 
 it("the end of a program is reported to all who follow it, and not to those who have stopped", async () => {
   const end = Promise.withResolvers<number | null>();
@@ -12,4 +13,12 @@ it("the end of a program is reported to all who follow it, and not to those who 
   expect(heard).toEqual([]);
   await program.stop();
   expect(heard).toEqual(["one, running: false", "three"]);
+});
+
+it("a program has its time to start although the clock of the machine is set meanwhile", async () => {
+  const program = new GuardedProgram({ ended: new Promise(() => {}), stop: () => {} });
+  let looks = 0;
+  const isReady = () => Promise.resolve(++looks === 4);
+  const set = { ...realClock, now: () => realClock.now() + looks * 3_600_000 };
+  expect(await program.whenReady(isReady, set, 60_000)).toBe("ready");
 });
