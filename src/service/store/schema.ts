@@ -139,6 +139,20 @@ export const steps: readonly string[] = [
   -- The hash begins with the prefix, and has an index.
   DROP INDEX api_keys_by_prefix;
   `,
+  `
+  -- The usage of a compute stays as long as its branch can be recovered.
+  CREATE INDEX deleted_endpoints_by_id ON deleted_endpoints (id);
+  DROP TRIGGER remove_endpoint;
+  CREATE TRIGGER remove_endpoint AFTER DELETE ON endpoints
+    WHEN NOT EXISTS (SELECT 1 FROM deleted_endpoints WHERE id = old.id)
+    BEGIN INSERT INTO removed_endpoints VALUES (old.id); END;
+  DROP TRIGGER forget_endpoints;
+  CREATE TRIGGER forget_endpoints AFTER DELETE ON branches
+    BEGIN
+      INSERT OR IGNORE INTO removed_endpoints SELECT id FROM deleted_endpoints WHERE branch_id = old.id;
+      DELETE FROM deleted_endpoints WHERE branch_id = old.id;
+    END;
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

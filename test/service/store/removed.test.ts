@@ -121,7 +121,15 @@ it("a compute that is deleted leaves its usage to be cleared, and one that comes
   const usage = (id: string) => shop.core.context.store.quarters.since(id, 0).length;
   shop.ana(`DELETE /projects/${project}/endpoints/ep-more-1`);
   shop.ana(`DELETE /projects/${project}/branches/${preview}`);
+  shop.core.clear();
   shop.ana(`POST /projects/${project}/branches/${preview}/recover`);
   shop.core.clear();
-  expect(["ep-more-0", "ep-more-1", "ep-more-2"].map(usage)).toEqual([96, 0, 96]);
+  const all = () => ["ep-more-0", "ep-more-1", "ep-more-2"].map(usage);
+  expect(all()).toEqual([96, 0, 96]);
+  shop.ana(`DELETE /projects/${project}/branches/${preview}`);
+  shop.core.clear();
+  expect(all()).toEqual([96, 0, 96]);
+  shop.ana(`DELETE /projects/${project}/branches/${preview}?hard_delete=true`);
+  shop.core.clear();
+  expect(all()).toEqual([0, 0, 0]);
 });
