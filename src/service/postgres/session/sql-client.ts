@@ -152,7 +152,8 @@ export class SqlClient {
     const key = this.#key;
     if (key === undefined || this.#ended !== undefined) return;
     const socket = createConnection(this.#path);
-    socket.on("error", () => {});
+    // A server without a process for it says so: unread, that would keep the connection open.
+    socket.on("error", () => {}).resume();
     socket.end(serialize.cancel(key.processID, key.secretKey));
   }
 

@@ -262,3 +262,30 @@ it("a connection that is destroyed has the server end what it runs", async () =>
   const request = Buffer.concat([Buffer.from([0, 0, 0, 16, 4, 210, 22, 46]), Buffer.from("12345678")]);
   await expect.poll(() => Buffer.concat(connections[1] ?? [])).toEqual(request);
 });
+
+it("a request to end a statement leaves no connection, also where the server has no process for it", async () => {
+  const directory = temporaryDirectory("sql-client");
+  const path = join(directory.path, "socket");
+  const key = message("K", Buffer.from("12345678"));
+  let connections = 0;
+  const server = createServer((socket) => {
+    const isFirst = ++connections === 1;
+    socket
+      .on("error", () => {})
+      .once("data", () => {
+        if (isFirst) socket.write(Buffer.concat([key, welcome]));
+        else socket.end("Ecould not fork new process for connection\n\0");
+      });
+  });
+  onTestFinished(() => {
+    server.close();
+    directory.remove();
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const client = await SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" });
+  const pipes = () => process.getActiveResourcesInfo().filter((kind) => kind === "PipeWrap").length;
+  const before = pipes();
+  for (let times = 0; times < 3; times += 1) client.cancel();
+  await expect.poll(() => [connections, pipes()]).toEqual([4, before]);
+  client.close();
+});
