@@ -2,7 +2,7 @@ import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Look, UsageMs } from "../store/unbooked.ts";
-import { dayMs, sizeWith } from "./meter.ts";
+import { dayMs, hourOf, sizeWith } from "./meter.ts";
 
 /** The usage of a project's computes. */
 export interface Usage {
@@ -31,6 +31,7 @@ export function computeSecondsSince(
   const booked = projects.computeMsSince(
     owners,
     days.map((day) => day * 24),
+    hourOf(at),
   );
   const times = days.map((day) => day * dayMs);
   return unbooked.since(owners, times, lookAt(context, at)).map((ms, n) => seconds((booked[n] ?? 0) + ms));

@@ -101,7 +101,7 @@ function usedBy({ since, look }: ComputeFilter["used"]): Value[] {
 }
 
 /** The usage of a compute since a day: as it is recorded, and what is not recorded yet. */
-const usedMs = `(SELECT total(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day >= ?10)
+const usedMs = `(SELECT total(d.compute_ms) FROM endpoint_days d WHERE d.endpoint_id = e.id AND d.day BETWEEN ?10 AND ?11 / 86400000)
   + coalesce(${computeMs(places, "?10 * 86400000")}, 0)`;
 
 const states: Record<string, string> = {

@@ -145,12 +145,15 @@ export class Projects {
     this.#table.increase(usage, "WHERE id = ?", id);
   }
 
-  /** The compute time of some owners' projects from each of some hours on, counted from the epoch, as in `Period`. */
-  computeMsSince(owners: readonly Owner[], hours: readonly number[]): number[] {
+  /**
+   * The compute time of some owners' projects from each of some hours until a last one, counted from the epoch, as in
+   * `Period`. Where the clock was set back there are later ones.
+   */
+  computeMsSince(owners: readonly Owner[], hours: readonly number[], last: number): number[] {
     const sums = hours.map((_, n) => `total(u.compute_ms) FILTER (WHERE u.hour >= ?${n + 3}) AS sum${n}`);
     const sql = `SELECT ${sums.join(", ")} FROM ${idsOfOwners} owned CROSS JOIN usage_hours u ON u.project_id = owned.id
-      WHERE u.hour >= min(${hours.map((_, n) => `?${n + 3}`).join(", ")})`;
-    const row = this.#db.one(sql, ...ownerLists(owners), ...hours) ?? {};
+      WHERE u.hour BETWEEN ?${hours.length + 3} AND ?${hours.length + 4}`;
+    const row = this.#db.one(sql, ...ownerLists(owners), ...hours, Math.min(...hours), last) ?? {};
     return hours.map((_, n) => number(row, `sum${n}`));
   }
 

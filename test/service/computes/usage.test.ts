@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { computeUnitSizes } from "../../../src/api/compute-units.ts";
 import { dayMs, dayOf, meterBranch } from "../../../src/service/computes/meter.ts";
-import { computeSecondsSince, usageOf, usageOfBranch } from "../../../src/service/computes/usage.ts";
+import { computeSecondsSince, lookAt, usageOf, usageOfBranch } from "../../../src/service/computes/usage.ts";
 import { required } from "../../../src/service/refusal.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { Visitor } from "../console/visitor.ts";
@@ -88,3 +88,23 @@ it.each([1e4, 1e9])(
     expect(row?.["most"]).toBe(Number.MAX_SAFE_INTEGER);
   },
 );
+
+it("what was used while the clock was ahead counts in no day before that", () => {
+  const shop = new Shop();
+  const { context } = shop.core;
+  const used = () => {
+    const at = shop.time.now();
+    const look = { owners: [owner], search: "", signature: { fleet: "", key: "" }, state: "", sort: "used" };
+    const of = { since: dayOf(at), look: lookAt(context, at) };
+    const [found] = context.store.computeSearch.find({ ...look, used: of }, { page: 1, size: 10 }).rows;
+    return [...computeSecondsSince(context, [owner], [dayOf(at), dayOf(at)], at), found?.usedMs];
+  };
+  shop.time.pass(30 * dayMs);
+  shop.active({ suspend_timeout_seconds: -1 });
+  shop.time.pass(3_600_000);
+  shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+  shop.finishOperations().core.settle();
+  expect(used()).not.toContainEqual(0);
+  shop.time.pass(-30 * dayMs);
+  expect(used()).toEqual([0, 0, 0]);
+});

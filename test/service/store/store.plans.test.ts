@@ -46,7 +46,7 @@ it("what is asked in the name of one owner is found by an index, whatever others
     store.unbooked.since(owners, [1, 2], look);
     store.unbooked.ofProjects([project], look);
     for (const branch of [undefined, "br-none"]) store.unbooked.ofBranches(project, look, branch);
-    store.projects.computeMsSince(owners, [1, 2]);
+    store.projects.computeMsSince(owners, [1, 2], 3);
     store.projects.list({ owners, limit: 10 });
     for (const what of ["branches", "computes"] as const) store.projects.countWithin(owners[0], what);
     for (const by of ["email", "role", "joined_at"] as const) {
