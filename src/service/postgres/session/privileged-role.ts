@@ -29,13 +29,19 @@ export async function putPrivilegedRole(client: Session, version: number, exists
   await client.query(`${verb} ROLE ${privilegedRole} NOLOGIN NOSUPERUSER ${privilegedAttributes(version)}`);
   await client.query(`GRANT pg_read_all_data, pg_write_all_data TO ${privilegedRole}`);
   await client.query(`GRANT pg_monitor, pg_signal_backend TO ${privilegedRole} WITH ADMIN OPTION`);
-  if (mayCreateSubscriptions(version)) await client.query(`GRANT pg_create_subscription TO ${privilegedRole}`);
+  if (version >= 160_000) await client.query(putSubscriptions);
 }
 
 /**
- * The right exists from Postgres 16 on. From 18 on the connection of a subscription may name a file that the server
- * writes (`sslkeylogfile`), and no client may touch the server's files.
+ * The right exists from Postgres 16 on. With a libpq of 18 or later the connection of a subscription may name a file
+ * that the server writes (`sslkeylogfile`), and no client may touch the server's files. Earlier servers may have such a
+ * libpq too, as in the image: each is asked whether it knows the word.
  */
-function mayCreateSubscriptions(version: number): boolean {
-  return version >= 160_000 && version < 180_000;
-}
+const putSubscriptions = `DO $$
+  BEGIN
+    CREATE SUBSCRIPTION probe CONNECTION 'sslkeylogfile=x' PUBLICATION p WITH (connect = false);
+    RAISE 'known';
+  EXCEPTION
+    WHEN syntax_error THEN GRANT pg_create_subscription TO ${privilegedRole};
+    WHEN raise_exception THEN REVOKE pg_create_subscription FROM ${privilegedRole};
+  END $$`;

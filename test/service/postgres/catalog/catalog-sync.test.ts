@@ -46,7 +46,7 @@ it("gives the roles of an earlier version of the service the rights of today's, 
     "CREATE ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS",
     "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
     "GRANT pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
-    "GRANT pg_create_subscription TO neon_superuser",
+    expect.stringContaining("GRANT pg_create_subscription TO neon_superuser"),
     "ALTER ROLE cloud_admin PASSWORD NULL",
     'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
     'GRANT neon_superuser TO "app"',
@@ -87,13 +87,13 @@ it("changes no rights of roles that have today's", async () => {
 });
 
 test.each([
-  ["150019", /NOCREATEROLE/, false],
-  ["160011", / CREATEROLE/, true],
-  ["180004", / CREATEROLE/, false],
-])("at version %s a client gets no right that leads to the server's files", async (version, attributes, subscribes) => {
+  ["150019", /NOCREATEROLE/],
+  ["160011", / CREATEROLE/],
+  ["180004", / CREATEROLE/],
+])("at version %s a client gets no right that leads to the server's files", async (version, attributes) => {
   const statements = await changes({ rights: 1, roles, databases }, ["app"], version);
   expect(statements.filter((sql) => attributes.test(sql))).toHaveLength(2);
-  expect(statements.includes("GRANT pg_create_subscription TO neon_superuser")).toBe(subscribes);
+  expect(statements.filter((sql) => sql.startsWith("GRANT pg_create_subscription"))).toEqual([]);
 });
 
 describe("a catalogue that changes", () => {
@@ -218,7 +218,7 @@ describe("a catalogue that changes", () => {
     const server = { roles: ["app"], databases: ours };
     const [, , , last, ...rest] = await brought({ rights: 3, roles: [app] }, { roles: [app] }, server);
     expect([last, rest]).toEqual([
-      "GRANT pg_create_subscription TO neon_superuser",
+      expect.stringContaining("GRANT pg_create_subscription TO neon_superuser"),
       [
         "ALTER ROLE cloud_admin PASSWORD NULL",
         'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
