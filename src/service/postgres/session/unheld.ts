@@ -23,7 +23,7 @@ const mostStuck = 15;
  *
  *   it waits for                          | so
  *   --------------------------------------|-------------------------------------------------------------
- *   a lock of a session                   | that is ended
+ *   a lock of a session                   | that is ended, or the worker of autovacuum with a client's function
  *   a lock of a prepared transaction      | that is rolled back
  *   sessions that take note of a drop     | those that wait for their clients are ended, and later it is given up
  *   a checkpoint that waits for a page    | it is given up: a client's function runs amid a change of an index
@@ -78,7 +78,7 @@ async function withoutHolders<Result>(act: () => Promise<Result>, { connect, clo
 
 async function endHolders(server: Session, connect: Connect, waitedMs: number): Promise<void> {
   await server.query(`${holders} SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN holder USING (pid)
-    WHERE ${ofClient} AND wait_event_type IS DISTINCT FROM 'Lock'`);
+    WHERE (${ofClient} OR backend_type = 'autovacuum worker') AND wait_event_type IS DISTINCT FROM 'Lock'`);
   await rollBackPreparedThat({ client: server, connect }, blocking);
   if (waitedMs < noteMs) return;
   const waits = "EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'ProcSignalBarrier')";

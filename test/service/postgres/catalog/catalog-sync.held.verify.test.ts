@@ -41,6 +41,32 @@ it("a client that replicates from a database keeps none that the API deletes", a
   await client.end().catch(() => {});
 });
 
+it("a worker of autovacuum that a function in an index keeps is ended, and the role of its table is dropped", async () => {
+  const settings = { pg_settings: { autovacuum_naptime: "1s" } };
+  await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings } });
+  await rig.change("POST", `/projects/${project}/endpoints/${primary}/restart`);
+  const victim = await rig.newRole("victim");
+  await rig.query(uri, "GRANT CREATE ON SCHEMA public TO victim");
+  const worker = "SELECT FROM pg_stat_activity WHERE backend_type = 'autovacuum worker' AND wait_event = 'PgSleep'";
+  await rig.query(
+    victim,
+    "CREATE TABLE kept (x int)",
+    `CREATE FUNCTION stay(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+      IF (SELECT backend_type FROM pg_stat_activity WHERE pid = pg_backend_pid()) = 'autovacuum worker' THEN LOOP
+        BEGIN PERFORM pg_sleep(1000); EXCEPTION WHEN query_canceled THEN NULL; END;
+      END LOOP; END IF; RETURN $1; END $$`,
+    "CREATE INDEX ON kept (public.stay(x))",
+    "INSERT INTO kept SELECT generate_series(1, 500)",
+  );
+  await expect.poll(() => rig.query(uri, worker), { timeout: 60_000 }).toHaveLength(1);
+  const honest = await rig.client(uri);
+  const [deleted] = await rig.change("DELETE", `${roles}/victim`);
+  expect(deleted).toMatchObject({ status: "finished" });
+  expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'victim'")).toEqual([]);
+  expect((await honest.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  await honest.end();
+});
+
 describe("a role whose password is stolen", () => {
   const reset = async (role: string) => {
     const [done] = await rig.change("POST", `${roles}/${role}/reset_password`);

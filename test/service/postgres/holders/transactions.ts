@@ -23,8 +23,8 @@ export const transactions: Readonly<Record<string, Holder>> = {
       (name) => `LOCK TABLE pg_catalog.${name} IN ACCESS SHARE MODE`,
     ),
   ),
-  "tx: lock on the catalogue of roles": open("thief", lockOf("pg_stat_activity")),
-  "tx: lock on the catalogues of its database": open("thief", lockOf("pg_tables")),
+  "tx: lock on the catalogue of roles": { ...open("thief", lockOf("pg_stat_activity")), locksOut: true },
+  "tx: lock on the catalogues of its database": { ...open("thief", lockOf("pg_tables")), locksOut: true },
   "tx: rows of the databases and of roles": open(
     "thief",
     "SELECT FROM pg_stat_database_conflicts FOR UPDATE",
