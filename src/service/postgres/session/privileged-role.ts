@@ -39,9 +39,9 @@ export async function putPrivilegedRole(client: Session, version: number, exists
  */
 const putSubscriptions = `DO $$
   BEGIN
-    CREATE SUBSCRIPTION probe CONNECTION 'sslkeylogfile=x' PUBLICATION p WITH (connect = false);
-    RAISE 'known';
-  EXCEPTION
-    WHEN syntax_error THEN GRANT pg_create_subscription TO ${privilegedRole};
-    WHEN raise_exception THEN REVOKE pg_create_subscription FROM ${privilegedRole};
+    CREATE SUBSCRIPTION probe CONNECTION 'sslkeylogfile=x unknown=x' PUBLICATION p WITH (connect = false);
+  EXCEPTION WHEN syntax_error THEN
+    -- The first word that it does not know. The catalogue stays empty, which has copies lose no time with it.
+    IF strpos(SQLERRM, 'sslkeylogfile') > 0 THEN GRANT pg_create_subscription TO ${privilegedRole};
+    ELSE REVOKE pg_create_subscription FROM ${privilegedRole}; END IF;
   END $$`;

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, readdirSync } from "node:fs";
+import { copyFileSync, cpSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
@@ -30,4 +30,8 @@ it("a server of Postgres 17 that has the libpq of 18, as in the image, lets no c
   const file = join(rig.directory.path, "written");
   const made = rig.query(uri, `CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 sslkeylogfile=${file}' PUBLICATION p`);
   await expect(made).rejects.toThrow(/permission denied to create subscription/);
+  // A copy of data whose catalogue of subscriptions is not empty has a server run on it first.
+  const branches = `${rig.data}.postgres/branches`;
+  const sizes = readdirSync(branches).map((name) => statSync(join(branches, name, "global", "6100")).size);
+  expect(sizes).toEqual([0]);
 });
