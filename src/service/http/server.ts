@@ -116,9 +116,13 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, bytes, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
-    if (!takeIn(socket, connections, tls ? undefined : tooManyConnections)) return;
+    const taken = takeIn(socket, connections, tls ? undefined : tooManyConnections);
+    if (!taken) return;
     open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    socket.once("close", () => {
+      open.delete(socket);
+      taken.release();
+    });
   });
   // WebSockets are closed too, which the server has handed over: it would wait for their clients.
   return { port: await listenOn(server, port, host), close: () => closeWith(server, open) };
@@ -218,9 +222,8 @@ function upgrade(sql: SqlAccess, bytes: Shares, incoming: IncomingMessage, socke
   // Without a listener, the error would end the service. Of a broken TLS channel Node keeps all bytes that still come.
   socket.on("error", () => socket.destroy());
   const unread = bytes.of(networkOf(incoming.socket.remoteAddress));
-  socket.once("close", () => unread.release());
-  if (!unread.take(unreadBytes)) socket.write(tooManyConnections, () => socket.destroy());
-  else if (url) sql.upgrade(incoming, socket, head, url, () => unread.release());
+  if (url && unread.take(unreadBytes)) sql.upgrade(incoming, socket, head, url, () => unread.release());
+  else socket.write(tooManyConnections, () => socket.destroy());
 }
 
 function carryOut(exchange: Exchange, outgoing: ServerResponse): void {

@@ -25,8 +25,11 @@ export interface SqlAccess {
   answer(call: SqlCall): Promise<ServiceReply>;
   /** Called before a call is answered: what clients have changed with SQL is then in the store. */
   refresh(reached: Reached): Promise<void>;
-  /** Takes a connection over for the WebSocket at `/v2`; calls `onLogin` once its client has logged in. */
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL, onLogin: () => void): void;
+  /**
+   * Takes a connection over for the WebSocket at `/v2`. Calls `release` once its client has logged in, or nothing is
+   * kept for it any more: one that has left may still wait for its compute.
+   */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL, release: () => void): void;
 }
 
 /** Lets pages of any site call `POST /sql`: nothing but the password in the request gives them a right. */

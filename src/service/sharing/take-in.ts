@@ -28,9 +28,9 @@ export function closeWith(server: Server, open: Iterable<Duplex>): Promise<void>
 }
 
 /**
- * Takes a connection in, as one of its network's until it ends; closes it where the network has its share, after
- * `last`, which says so in the words of its protocol. An end that vanishes without a word, as a laptop does that is
- * closed, is noticed.
+ * Takes a connection in, as one of its network's until the caller releases it; closes it where the network has its
+ * share, after `last`, which says so in the words of its protocol. An end that vanishes without a word, as a laptop
+ * does that is closed, is noticed.
  */
 export function takeIn(socket: Socket, connections: Shares, last?: string | Buffer): Holding | undefined {
   socket.setKeepAlive(true, silenceMs);
@@ -41,6 +41,5 @@ export function takeIn(socket: Socket, connections: Shares, last?: string | Buff
     else socket.write(last, () => socket.destroy());
     return undefined;
   }
-  socket.once("close", () => holding.release());
   return holding;
 }

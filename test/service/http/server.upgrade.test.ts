@@ -58,12 +58,12 @@ it("a connection is taken over for a WebSocket at /v2 alone", async () => {
   expect(taken).toEqual(["/v2"]);
 });
 
-it("what Node reads of the client of a WebSocket counts in the share of its network until it has logged in or left", async () => {
+it("what Node reads of the client of a WebSocket counts in the share of its network until it has logged in or is given up", async () => {
   const bytes = new Shares(3 * 131_072);
-  const loggedIn: (() => void)[] = [];
-  const upgrade: SqlAccess["upgrade"] = (_incoming, socket, _head, _url, onLogin) => {
+  const taken: (() => void)[] = [];
+  const upgrade: SqlAccess["upgrade"] = (_incoming, socket, _head, _url, release) => {
     socket.resume().once("end", () => socket.destroy());
-    loggedIn.push(onLogin);
+    taken.push(release);
   };
   await using shop = await ListeningShop.start({}, { bytes }, { ...sql, upgrade });
   const arrive = () => {
@@ -72,14 +72,18 @@ it("what Node reads of the client of a WebSocket counts in the share of its netw
     return wire;
   };
   const first = arrive();
-  await expect.poll(() => loggedIn.length).toBe(1);
+  await expect.poll(() => taken.length).toBe(1);
   expect(await arrive().answer()).toMatch(/^HTTP\/1\.1 503 /);
-  loggedIn[0]?.();
+  taken[0]?.();
   const second = arrive();
-  await expect.poll(() => loggedIn.length).toBe(2);
+  await expect.poll(() => taken.length).toBe(2);
   expect(bytes.all).toBe(131_072);
   for (const wire of [first, second]) wire.socket.destroy();
-  await expect.poll(() => bytes.all).toBe(0);
+  await Promise.all([first, second].map(({ socket }) => once(socket, "close")));
+  // It may still wait for its compute.
+  expect(bytes.all).toBe(131_072);
+  taken[1]?.();
+  expect(bytes.all).toBe(0);
 });
 
 it("a connection that breaks while it is taken over for a WebSocket ends, and ends alone", async () => {

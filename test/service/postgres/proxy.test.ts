@@ -198,10 +198,10 @@ it("counts a client when it has logged in, and refuses it then where there is no
 });
 
 it("a client that sends its password in clear proves it before it counts, and before the server sees it", async () => {
-  const onLogin = vi.fn<() => void>();
+  const release = vi.fn<() => void>();
   const answerTo = async (password: string) => {
     const [one, end] = duplexPair();
-    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1", onLogin);
+    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1", release);
     one.write(Buffer.concat([startup, serialize.password(password)]));
     let received = "";
     one.on("data", (chunk: Buffer) => {
@@ -212,11 +212,39 @@ it("a client that sends its password in clear proves it before it counts, and be
     return received.slice(9);
   };
   expect(await answerTo("wrong")).toContain("C28P01");
-  expect([served.length, entered, onLogin.mock.calls.length]).toEqual([0, 0, 0]);
+  expect([served.length, entered, release.mock.calls.length]).toEqual([0, 0, 1]);
   await expect.poll(left).toBe(1);
   expect(await answerTo("secret")).toBe(letIn.toString("latin1"));
   expect([...networks]).toEqual(["10.0.0.1"]);
-  expect([served.length, entered, onLogin.mock.calls.length]).toEqual([1, 1, 1]);
+  expect([served.length, entered]).toEqual([1, 1]);
+  expect(release).toHaveBeenCalled();
+});
+
+it("a client that leaves while its compute wakes counts until it is given up, also one of a WebSocket", async () => {
+  const woken = Promise.withResolvers<Admission>();
+  const given = admit;
+  let asked = 0;
+  admit = () => {
+    asked += 1;
+    return woken.promise;
+  };
+  const release = vi.fn<() => void>();
+  const [one, end] = duplexPair();
+  proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1", release);
+  one.write(Buffer.concat([startup, serialize.password("secret")]));
+  const others = await Promise.all(Array.from({ length: 7 }, client));
+  for (const other of others) other.write(startup);
+  await expect.poll(() => asked).toBe(8);
+  for (const other of [end, ...others]) other.destroy();
+  await expect.poll(clients).toBe(0);
+  await turnedAway((await client()).resume());
+  expect(release).not.toHaveBeenCalled();
+  woken.resolve(await given());
+  await expect.poll(() => release.mock.calls.length).toBe(1);
+  await expect.poll(left).toBe(8);
+  (await client()).write(startup);
+  await expect.poll(() => asked).toBe(9);
+  expect(entered).toBe(0);
 });
 
 it("a client that has logged in has all the time that it wants", async () => {

@@ -8,16 +8,16 @@ function from(address: string): Socket {
   return Object.defineProperty(new Socket(), "remoteAddress", { value: address });
 }
 
-it("connections from all addresses of one network share its part, and each gives it back at its end", async () => {
+it("connections from all addresses of one network share its part, and each gives back what it has", () => {
   const connections = new Shares(4);
   const [first, second] = [from("2001:db8::1"), from("2001:db8::2")];
   const third = from("2001:db8::3");
-  for (const socket of [first, second]) expect(takeIn(socket, connections)).toBeDefined();
+  const taken = [takeIn(first, connections), takeIn(second, connections)];
   expect([takeIn(third, connections), third.destroyed, first.destroyed]).toEqual([undefined, true, false]);
   const other = from("2001:db8:0:1::1");
   expect([takeIn(other, connections) === undefined, connections.all]).toEqual([false, 3]);
-  for (const socket of [first, second, other]) socket.destroy();
-  await expect.poll(() => connections.all).toBe(0);
+  for (const one of taken) one?.release();
+  expect(connections.all).toBe(1);
 });
 
 it("a connection, also one that is not taken in, is asked after a minute of silence whether it is still there", () => {

@@ -38,11 +38,12 @@ export class DriverAccess implements SqlAccess {
    * Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute; without
    * it the driver asks the compute's own host.
    */
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL, onLogin: () => void): void {
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL, release: () => void): void {
     const { host = "" } = incoming.headers;
     const from = networkOf(incoming.socket.remoteAddress);
     const address = url.searchParams.get("address") ?? (host.startsWith("ep-") ? host : undefined);
     const content = acceptWebSocket(incoming, socket, head, this.#clock);
-    if (content) this.#proxy.serveWebSocket(content, address, from, onLogin);
+    if (content) this.#proxy.serveWebSocket(content, address, from, release);
+    else socket.once("close", release);
   }
 }

@@ -72,13 +72,17 @@ export class Proxy {
       socket.setNoDelay(true);
       const login = takeIn(socket, logins, tooManyLogins);
       if (!login) return;
-      void this.#serve(socket, { from: networkOf(socket.remoteAddress), onLogin: () => login.release() });
+      const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+      const release = () => login.release();
+      const served = this.#serve(socket, { from: networkOf(socket.remoteAddress), onLogin: release });
+      // A client that has left may still wait for its compute.
+      void Promise.all([served, closed]).then(release);
     });
   }
 
   /** Serves a client behind a WebSocket to this host: such clients send their password at once, and in clear. */
-  serveWebSocket(stream: Duplex, host: string | undefined, from: string, onLogin = () => {}): void {
-    void this.#serve(stream, { webSocket: { serverName: host }, from, onLogin });
+  serveWebSocket(stream: Duplex, host: string | undefined, from: string, release = () => {}): void {
+    void this.#serve(stream, { webSocket: { serverName: host }, from, onLogin: release }).finally(release);
   }
 
   /** Number of connected clients, let in or not. */
