@@ -47,6 +47,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
   let store: Store | undefined;
   let listening: Listening | undefined;
   let postgres: Postgres | undefined;
+  const timers: (() => void)[] = [];
   try {
     const beginning = new Beginning(options.seed);
     const user = options.postgres ? await serverUser(options.postgresUser, ports.processes) : undefined;
@@ -68,7 +69,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     const majors = beginning.projects.map(({ pgVersion }) => pgVersion);
     if (postgres) await postgres.begin(service, majors);
     else service.change(setBack);
-    const timers = [keepTime(service), keepClear(service)];
+    timers.push(keepTime(service), keepClear(service));
     const origin = originOf(options, listening.port);
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
     ports.stdout(`Listening on ${origin}${apiRoot}`);
@@ -83,13 +84,13 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
     announce(options.readyFile);
-    for (const stop of timers) stop();
     return 0;
   } catch (error) {
     if (!foreseen.some((kind) => error instanceof kind) || !(error instanceof Error)) throw error;
     ports.stderr(`compute-operator service: ${error.message}`);
     return 1;
   } finally {
+    for (const stop of timers) stop();
     await listening?.close();
     await postgres?.close();
     store?.close();

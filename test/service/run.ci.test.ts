@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -144,6 +144,17 @@ it("a ready file that cannot be written ends the service with what to do", async
   running = new Running("--port", "0", "--ready-file", join(directory.path, "none", "ready"));
   expect(await running.status).toBe(1);
   expect(running.err[0]).toMatch(/cannot write the file .*ENOENT.* Choose another with --ready-file\.$/);
+});
+
+it("a ready file that cannot be removed ends the service with what is due in it", async () => {
+  const ready = join(directory.path, "ready");
+  const call = await started("--ready-file", ready);
+  await call("POST", start);
+  rmSync(ready);
+  mkdirSync(ready);
+  expect(await running?.stop()).toBe(1);
+  await running?.clock.advance(10_000);
+  expect(running?.err).toEqual([expect.stringMatching(/cannot write the file .* Choose another with --ready-file\.$/)]);
 });
 
 describe("request limits", () => {
