@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnServer } from "../server/own-server.ts";
-import { insideDatabases } from "../session/inside-database.ts";
-import type { Session } from "../session/privileged-role.ts";
+import { type Connected, insideDatabases } from "../session/inside-database.ts";
+import { privilegedRole, type Session } from "../session/privileged-role.ts";
 import { makeNamesReadable } from "../session/readable-names.ts";
 import { runWritten } from "../session/written.ts";
 
@@ -15,6 +15,15 @@ export async function dropSubscriptions(inside: Session): Promise<void> {
     WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY s.oid, place`;
   await runWritten(inside, [drops]);
 }
+
+/** Drops all subscriptions at a server where clients may have none, as an earlier version let them. */
+export async function dropForbiddenSubscriptions(connected: Connected): Promise<void> {
+  const mayHave = `EXISTS (SELECT FROM pg_auth_members JOIN pg_roles ON pg_roles.oid = roleid
+    WHERE rolname = 'pg_create_subscription' AND member = '${privilegedRole}'::regrole)`;
+  await insideDatabases(connected, `${withSubscriptions} AND NOT ${mayHave}`, dropSubscriptions);
+}
+
+const withSubscriptions = "oid IN (SELECT subdbid FROM pg_subscription)";
 
 /** Of all databases; the file is empty where no client has ever made a subscription. */
 const catalogue = join("global", "6100");
@@ -34,7 +43,7 @@ export async function forgetSubscriptions(data: string, serve: () => Promise<Own
     using client = await server.connect("postgres");
     await makeNamesReadable(client);
     const connected = { client, connect: (database: string) => server.connect(database) };
-    await insideDatabases(connected, "oid IN (SELECT subdbid FROM pg_subscription)", dropSubscriptions);
+    await insideDatabases(connected, withSubscriptions, dropSubscriptions);
   } finally {
     await server.stop();
   }
