@@ -77,8 +77,9 @@ describe("a branch of a parent", () => {
     const subscriptions = join(fakes.directoryOf(), "global");
     mkdirSync(subscriptions, { recursive: true });
     writeFileSync(join(subscriptions, "6100"), "one");
+    const before = fakes.machine.statements.length;
     const { id } = await fakes.branch({});
-    const asked = fakes.machine.statements.filter(({ sql }) => sql.includes("FROM pg_subscription"));
+    const asked = fakes.machine.statements.slice(before).filter(({ sql }) => sql.includes("FROM pg_subscription"));
     expect(new Set(asked.map(({ data }) => data.includes(id)))).toEqual(new Set([true]));
     // A database whose name is no text could not be entered.
     const onCopy = fakes.machine.statements.filter(({ data }) => data.includes(id));
