@@ -5,7 +5,7 @@ import { ModelBackend } from "./computes/model.ts";
 import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";
-import { clear, mostAtOnce, nextDue, settle } from "./domain/due-events.ts";
+import { clear, nextDue, settle } from "./domain/due-events.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
 import { longestBody } from "./http/body.ts";
 import { nothing } from "./http/check.ts";
@@ -25,9 +25,10 @@ import { apiRoutes, unservedRoutes } from "./http/routes.ts";
 import type { TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
-import { Refusal, refusals, StoreFull, unlessFull } from "./refusal.ts";
+import { Refusal, refusals, StoreFull } from "./refusal.ts";
 import { networkOf } from "./sharing/shares.ts";
 import type { Store } from "./store/store.ts";
+import { timeOfCall } from "./time-of-call.ts";
 import { mostWaits, Unanswered } from "./unanswered.ts";
 
 /** The path of the API; routes are below it. */
@@ -86,13 +87,8 @@ export class Service {
 
   /** Answers a call at once, without faults. `waits`: for so many answers it has waited; it has counted before. */
   call(call: ServiceCall, waits = 0): ServiceReply {
-    const now = this.context.clock.now();
     try {
-      // A full disk delays what is due, and leaves reads possible.
-      const isSettled = unlessFull(() => this.settle(now, mostAtOnce));
-      // A call amid much that is due is made at the time of what comes next: usage is recorded in order.
-      const at = isSettled ? Math.min(now, this.nextDue() ?? now) : now;
-      return this.#dated(this.#dispatch(call, at, waits === 0));
+      return this.#dated(this.#dispatch(call, timeOfCall(this), waits === 0));
     } catch (error) {
       if (!(error instanceof Unanswered)) return this.#dated(this.#refuse(call, error));
       if (waits >= mostWaits) return this.#dated(this.#refuse(call, refusals.tooMuchToAsk()));

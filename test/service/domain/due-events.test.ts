@@ -157,3 +157,23 @@ it("the next timer is the earliest of an operation, a connection, an inactivity 
   expect(shop.ana(`GET ${base}/${preview}`).status).toBe(404);
   expect(next()).toBeGreaterThan(200_000);
 });
+
+it.each(["transaction", "nextToExpire"])(
+  "what is due and fails for a mistake of ours, in %s, ends no call",
+  (failing) => {
+    const shop = shopWith(1, { branchRecovery: false });
+    const { store } = shop.core.context;
+    const mistake = () => {
+      throw new Error("a mistake of ours");
+    };
+    const broken =
+      failing === "transaction" ? vi.spyOn(store, "transaction") : vi.spyOn(store.branches, "nextToExpire");
+    broken.mockImplementationOnce(mistake);
+    shop.time.pass(61_000);
+    expect(shop.ana(`GET ${base}`).status).toBe(200);
+    expect(shop.errors).toEqual([new Error("a mistake of ours")]);
+    expect(store.branches.byId("br-ends-0")).toBeDefined();
+    expect(shop.ana(`GET ${base}`).status).toBe(200);
+    expect([store.branches.byId("br-ends-0"), shop.errors.length]).toEqual([undefined, 1]);
+  },
+);
