@@ -67,7 +67,7 @@ export const transactions: Readonly<Record<string, Holder>> = {
       await Promise.all([inside.end(), outside.end()]);
     },
   },
-  "prepared in a database that it closed, with its row locked": {
+  "prepared, its closed database locked": {
     hold: async (tenant) => {
       const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
       const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");

@@ -19,7 +19,8 @@ const once: Readonly<Record<string, readonly string[]>> = {
     "page of an index",
   ],
   "reset password": [
-    "prepared in a database that it closed, with its row locked",
+    "prepared in a database that it closed",
+    "prepared, its closed database locked",
     "prepared with every lock",
     "every lock of the server",
   ],
