@@ -47,7 +47,7 @@ document.addEventListener("click", async ({ target }) => {
 
 const main = document.querySelector("main[data-changes]");
 
-/** Who is signed in: the form to sign out has a token of the session. */
+/** The person who is signed in: the form to sign out has a token of the session. */
 const person = document.querySelector("header form");
 
 /** Time for which changes are collected before the page is fetched, in milliseconds. */

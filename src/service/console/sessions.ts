@@ -90,7 +90,7 @@ export function cookieIn(call: Arrived): string | undefined {
  * clear, and no other host of the domain, nor anybody who answers for one without TLS, can set it.
  */
 export function setCookie(call: Arrived, value: string): string {
-  // The origin of the form tells of TLS that a proxy ends.
+  // The form's origin shows TLS that a proxy ends.
   const isSecure = call.encrypted === true || call.headers?.["origin"]?.startsWith("https://");
   return `${nameFor(call)}=${value}; Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
 }

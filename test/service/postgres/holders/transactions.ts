@@ -58,24 +58,8 @@ export const transactions: Readonly<Record<string, Holder>> = {
       run(await tenant.open({ role: "victim" }), "CREATE TEMP TABLE t (x int)", "CREATE TABLE more (x int)"),
   },
   "prepared transaction": prepared("stock", "CREATE TABLE kept (x int)"),
-  "prepared in a database that it closed": {
-    hold: async (tenant) => {
-      const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
-      const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");
-      await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
-      await run(inside, "ALTER DATABASE own CONNECTION LIMIT 5", "PREPARE TRANSACTION 'kept'");
-      await Promise.all([inside.end(), outside.end()]);
-    },
-  },
-  "prepared, its closed database locked": {
-    hold: async (tenant) => {
-      const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
-      const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");
-      await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
-      await run(inside, "SELECT FROM pg_stat_database_conflicts FOR UPDATE", "PREPARE TRANSACTION 'kept'");
-      await Promise.all([inside.end(), outside.end()]);
-    },
-  },
+  "prepared in a database that it closed": preparedInClosed("ALTER DATABASE own CONNECTION LIMIT 5"),
+  "prepared, its closed database locked": preparedInClosed("SELECT FROM pg_stat_database_conflicts FOR UPDATE"),
   "prepared with the catalogue of roles": prepared("stock", lockOf("pg_stat_activity")),
   "prepared with the catalogues of its database": prepared("stock", lockOf("pg_tables")),
   "prepared with every lock": preparedWithLocks(3),
@@ -89,6 +73,19 @@ export const transactions: Readonly<Record<string, Holder>> = {
 /** Locks the catalogues that a view reads, as which its owner would, the superuser. */
 function lockOf(view: string): string {
   return `LOCK TABLE pg_catalog.${view} IN ACCESS EXCLUSIVE MODE`;
+}
+
+/** A transaction with a stolen password, prepared in a database that the role has closed: `last` is on its row. */
+function preparedInClosed(last: string): Holder {
+  return {
+    hold: async (tenant) => {
+      const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
+      const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");
+      await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
+      await run(inside, last, "PREPARE TRANSACTION 'kept'");
+      await Promise.all([inside.end(), outside.end()]);
+    },
+  };
 }
 
 /** All locks of a server but some: first by the thousand, then one by one. */
