@@ -4,7 +4,7 @@ import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
 
-it("a replica starts although a client leaves a transaction open that has more subtransactions than the log tells of", async () => {
+it("a replica starts although a client leaves a transaction open that has more subtransactions than the log lists", async () => {
   const uri = await rig.uri();
   await rig.query(uri, "CREATE TABLE items (x int)");
   const client = await rig.client(uri);
