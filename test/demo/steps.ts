@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { type KubectlOptions, kubectl } from "../control-plane/kubectl.ts";
 import { costOf } from "./cost.ts";
 import type { Stage } from "./demo-stage.ts";
@@ -32,12 +33,22 @@ export class Steps {
     this.screen.output(await kubectl(args, { ...this.#kubectl, ...(input !== undefined && { input }) }));
   }
 
-  /** Shows a `kubectl wait`, and how long it took. */
+  /** Shows a `kubectl wait`, and how long it took; where it waits in vain, the error says what there is to know. */
   async wait(args: readonly string[]): Promise<void> {
     const all = ["wait", ...args, "--timeout=120s"];
     this.screen.command(["kubectl", ...all].map(quoted).join(" "));
-    const output = await this.screen.waiting("waited", kubectl(all, this.#kubectl));
+    const output = await this.screen.waiting("waited", kubectl(all, this.#kubectl)).catch(async (error: unknown) => {
+      throw new Error(`${String(error)}\n${await this.#known()}`);
+    });
     this.screen.output(output);
+  }
+
+  /** What the cluster, the operator and the service know of the step so far. */
+  async #known(): Promise<string> {
+    const shown = await kubectl(["get", "brn,computes,computepools", "-n", this.#namespace, "-o=yaml"], this.#kubectl);
+    const logged = readFileSync(this.#stage.operatorLog, "utf8").trimEnd().split("\n").slice(-30).join("\n");
+    const calls = this.#stage.counter.requests.map(({ method, path, status }) => `${method} ${path} ${status ?? "-"}`);
+    return [shown, "The operator wrote:", logged, "The service was asked:", ...calls].join("\n");
   }
 
   /** The names of the namespace's objects of these kinds. */

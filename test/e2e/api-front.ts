@@ -43,7 +43,8 @@ export class ApiFront implements AsyncDisposable {
     this.kubeconfig = join(this.#directory, "kubeconfig");
     this.url = `http://127.0.0.1:${port}`;
     writeFileSync(this.kubeconfig, kubeconfigTo(this.url));
-    this.#server = createServer((incoming, outgoing) => {
+    // As the API server, it does not end a connection under a request that is on its way.
+    this.#server = createServer({ keepAliveTimeout: 0 }, (incoming, outgoing) => {
       this.#serve(incoming, outgoing, origin, agent).catch(() => outgoing.destroy());
     });
   }

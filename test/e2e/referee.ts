@@ -81,7 +81,7 @@ export class Referee implements AsyncDisposable {
   private constructor(port: number, origin: string) {
     this.baseURL = `http://127.0.0.1:${port}/api/v2`;
     this.#origin = origin;
-    this.#server = createServer((incoming, outgoing) => {
+    this.#server = createServer({ keepAliveTimeout: 0 }, (incoming, outgoing) => {
       this.#serve(incoming, outgoing).catch(() => outgoing.destroy());
     });
   }

@@ -51,7 +51,9 @@ export class CountingProxy implements AsyncDisposable {
   private constructor(port: number, target: string) {
     this.baseURL = `http://127.0.0.1:${port}/api/v2`;
     this.#target = target;
-    this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
+    // The service's own word on how long it keeps a connection is passed on: one that ends before, as a write is on its
+    // way, leaves that write's outcome unknown.
+    this.#server = createServer({ keepAliveTimeout: 0 }, (incoming, outgoing) => this.#serve(incoming, outgoing));
   }
 
   /** What changes something at the service. */
