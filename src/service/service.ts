@@ -158,7 +158,8 @@ export class Service {
   settle(now = this.context.clock.now(), most = Number.POSITIVE_INFINITY): void {
     const due = this.nextDue();
     if (due === undefined || due > now) return;
-    this.change((context) => settle(context, now, most));
+    const errors = this.change((context) => settle(context, now, most));
+    for (const error of errors.values()) this.report(error);
   }
 
   /** Clears a part of what was deleted. */

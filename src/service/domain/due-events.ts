@@ -3,6 +3,7 @@ import { schedule, steps } from "../computes/chain.ts";
 import { suspendDue } from "../computes/inactivity.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
+import { messageOf } from "../error-message.ts";
 import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -19,19 +20,30 @@ export const mostAtOnce = 100;
 /** The time after which such a turn begins no other event, in milliseconds: one may take as long as many. */
 const longestTurnMs = 25;
 
+/** Time after which an event that fails is tried again, in milliseconds. */
+const putOffMs = 600_000;
+
 /**
  * Carries out, in order, what is due at `now`, at most so many events, and for no long time if not all: operations
  * finish and the next ones start, connections close, computes suspend. Nothing else drives timers, so they survive a
- * restart of the process. To be called in a transaction.
+ * restart of the process. An event that fails for a mistake of ours holds up its own compute or branch alone: it is put
+ * off, and what later ones do comes before it, also in the record of usage. Answers the errors, each kind once. To be
+ * called in a transaction.
  */
-export function settle(context: ServiceContext, now: number, most: number): void {
-  const { clock } = context;
+export function settle(context: ServiceContext, now: number, most: number): Map<string, unknown> {
+  const { clock, store } = context;
+  const errors = new Map<string, unknown>();
   const end = most === Number.POSITIVE_INFINITY ? most : clock.now() + longestTurnMs;
   for (let count = 0; count < most && (count === 0 || clock.now() < end); count += 1) {
     const event = nextEvent(context);
     if (!event || event.at > now) break;
-    event.happen();
+    const error = store.part(() => event.happen());
+    if (error === undefined) continue;
+    errors.set(messageOf(error), error);
+    // In whole seconds, as the ends of branches are.
+    event.putOff(Math.ceil((now + putOffMs) / 1000) * 1000);
   }
+  return errors;
 }
 
 /** Clears rows of what was deleted, for no long time. To be called in a transaction. */
@@ -43,6 +55,8 @@ export function clear({ store, clock }: ServiceContext): void {
 interface DueEvent {
   at: number;
   happen(): void;
+  /** Gives it a later time. */
+  putOff(at: number): void;
 }
 
 function nextEvent(context: ServiceContext): DueEvent | undefined {
@@ -51,22 +65,29 @@ function nextEvent(context: ServiceContext): DueEvent | undefined {
   const operation = operations.nextToFinish();
   if (operation?.due !== undefined) {
     const at = operation.due;
-    events.push({ at, happen: () => finish(context, operation, at) });
+    const putOff = (later: number) => operations.postpone(operation.seq, later);
+    events.push({ at, happen: () => finish(context, operation, at), putOff });
   }
   const connection = connections.nextToClose();
   if (connection) {
     const { id, endpointId, closesAt } = connection;
-    events.push({ at: closesAt, happen: () => closeConnection(context, id, endpointId, closesAt) });
+    const putOff = (later: number) => connections.postpone(id, later);
+    events.push({ at: closesAt, happen: () => closeConnection(context, id, endpointId, closesAt), putOff });
   }
   const idle = endpoints.nextToSuspend();
-  if (idle) events.push({ at: idle.due, happen: () => suspendIdle(context, idle.id, idle.due) });
-  const expiring = branches.nextToExpire();
-  if (expiring) {
-    const { branch, due } = expiring;
-    events.push({ at: due, happen: () => removeBranch(context, branch, { method: "ttl" }, due) });
+  if (idle) {
+    const { id, due: at } = idle;
+    const putOff = (later: number) => endpoints.postpone(id, later);
+    events.push({ at, happen: () => suspendIdle(context, id, at), putOff });
   }
-  const forgotten = branches.nextToForget();
-  if (forgotten) events.push({ at: forgotten.due, happen: () => branches.delete(forgotten.id) });
+  const [expiring, forgotten] = [branches.nextToExpire(), branches.nextToForget()];
+  const ends = [
+    expiring && { ...expiring, happen: () => expire(context, expiring.id, expiring.due) },
+    forgotten && { ...forgotten, happen: () => branches.delete(forgotten.id) },
+  ];
+  for (const end of ends) {
+    if (end) events.push({ at: end.due, happen: end.happen, putOff: (later) => branches.postpone(end.id, later) });
+  }
   return events.toSorted((one, other) => one.at - other.at)[0];
 }
 
@@ -154,6 +175,10 @@ function closeConnection(context: ServiceContext, id: number, endpointId: string
   endpoint.lastActive = at;
   endpoint.suspendDue = suspendDue(context, endpoint, at);
   endpoints.update(endpoint);
+}
+
+function expire(context: ServiceContext, id: string, at: number): void {
+  removeBranch(context, required("branch", context.store.branches.byId(id)), { method: "ttl" }, at);
 }
 
 function suspendIdle(context: ServiceContext, id: string, at: number): void {

@@ -245,17 +245,27 @@ export class Branches {
   }
 
   /** The branch that expires next; one whose data another branch is still to get stays until then. */
-  nextToExpire(): { branch: Branch; due: number } | undefined {
+  nextToExpire(): { id: string; due: number } | undefined {
     const isSource = "EXISTS (SELECT 1 FROM branch_sources WHERE source_id = branches.id)";
     const free = `expires_at IS NOT NULL AND ${present} AND NOT ${isSource} AND ${ofProject}`;
-    const branch = this.#all.one(`WHERE ${free} ORDER BY expires_at, seq LIMIT 1`);
-    return branch?.expiresAt === undefined ? undefined : { branch, due: branch.expiresAt };
+    return this.#next("expires_at", free);
   }
 
   /** The deleted branch that can no longer be recovered next. */
   nextToForget(): { id: string; due: number } | undefined {
-    const branch = this.#deleted.one("WHERE recoverable_until IS NOT NULL ORDER BY recoverable_until, seq LIMIT 1");
-    return branch && { id: branch.id, due: branch.deletion.until };
+    return this.#next("recoverable_until", "recoverable_until IS NOT NULL");
+  }
+
+  #next(due: "expires_at" | "recoverable_until", where: string): { id: string; due: number } | undefined {
+    const row = this.#db.one(`SELECT id, ${due} FROM branches WHERE ${where} ORDER BY ${due}, seq LIMIT 1`);
+    return row && { id: text(row, "id"), due: number(row, due) };
+  }
+
+  /** Puts off the end of a branch, or that of a deleted one's recovery. */
+  postpone(id: string, due: number): void {
+    const later =
+      "expires_at = iif(deleted_at IS NULL, ?1, expires_at), recoverable_until = iif(deleted_at IS NULL, NULL, ?1)";
+    this.#db.run(`UPDATE branches SET ${later} WHERE id = ?2`, due, id);
   }
 
   delete(id: string): void {

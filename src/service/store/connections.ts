@@ -57,4 +57,8 @@ export class Connections {
   nextToClose(): Connection | undefined {
     return this.#table.one("ORDER BY closes_at, id LIMIT 1");
   }
+
+  postpone(id: number, closesAt: number): void {
+    this.#table.update({ closesAt }, "WHERE id = ?", id);
+  }
 }

@@ -137,6 +137,24 @@ export class Database {
     }
   }
 
+  /**
+   * Runs a part of a transaction, and answers the error where it fails: nothing of it is left then, and the rest goes
+   * on. Throws where nothing can, as on a full disk.
+   */
+  part(change: () => void): unknown {
+    this.#sqlite.exec("SAVEPOINT part");
+    try {
+      change();
+      this.#sqlite.exec("RELEASE part");
+      return undefined;
+    } catch (error) {
+      const failure = named(error);
+      if (failure instanceof StoreFull || !this.#sqlite.isTransaction) throw failure;
+      this.#sqlite.exec("ROLLBACK TO part; RELEASE part");
+      return failure;
+    }
+  }
+
   /** Runs a statement and returns the number of changed rows. Throws `StoreFull` where the disk does not take it. */
   run(sql: string, ...values: Value[]): number {
     try {

@@ -274,4 +274,8 @@ export class Endpoints {
     const row = this.#db.one(`SELECT id, suspend_due FROM endpoints ${next}`);
     return row && { id: text(row, "id"), due: number(row, "suspend_due") };
   }
+
+  postpone(id: string, suspendDue: number): void {
+    this.#changeable.update({ suspendDue }, "WHERE id = ?", id);
+  }
 }

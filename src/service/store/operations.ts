@@ -113,6 +113,10 @@ export class Operations {
     return this.#table.one("WHERE due IS NOT NULL ORDER BY due, seq LIMIT 1");
   }
 
+  postpone(seq: number, due: number): void {
+    this.#table.update({ due }, "WHERE seq = ?", seq);
+  }
+
   /** Operations that run until their end is reported, oldest first. */
   openEnded(): StoredOperation[] {
     return this.#table.all(`${openEnded} ORDER BY seq`);

@@ -74,6 +74,11 @@ export class Store {
     return this.#db.transaction(change);
   }
 
+  /** Runs a part of a transaction; as `Database.part`. */
+  part(change: () => void): unknown {
+    return this.#db.part(change);
+  }
+
   /**
    * The JSON text of a project's endpoint list, where it is made already since the last change. Lists are by far the
    * most frequent call and up to megabytes long. To be called outside transactions, as one may be rolled back.

@@ -177,3 +177,63 @@ it.each(["transaction", "nextToExpire"])(
     expect([store.branches.byId("br-ends-0"), shop.errors.length]).toEqual([undefined, 1]);
   },
 );
+
+/** Has a change of the store fail, as for a mistake of ours, until the returned function is called. */
+function mistaken({ database }: Shop, change: string): () => void {
+  database.run(`CREATE TRIGGER mistake BEFORE ${change} BEGIN SELECT RAISE(ABORT, 'a mistake of ours'); END`);
+  return () => database.run("DROP TRIGGER mistake");
+}
+
+/** Lets time pass with a call every so often, and answers what each call finds. */
+function found<Found>(shop: Shop, { ms, calls }: { ms: number; calls: number }, look: () => Found): Found[] {
+  return Array.from({ length: calls }, () => {
+    shop.time.pass(ms);
+    return look();
+  });
+}
+
+it.each([
+  ["the end of an operation", "UPDATE OF status ON operations WHEN NEW.status = 'finished' AND NEW.endpoint_id ="],
+  ["the end of a connection", "DELETE ON connections WHEN OLD.endpoint_id ="],
+  ["a suspension", "INSERT ON operations WHEN NEW.action = 'suspend_compute' AND NEW.endpoint_id ="],
+])("%s that fails holds up its own compute alone, is tried again later, and reported once until then", (_, change) => {
+  const shop = new Shop({ projectLock: false });
+  const made = () => shop.create({ branch_id: main, type: "read_only", suspend_timeout_seconds: 60 }).endpoint.id;
+  const [held, other] = [made(), made()];
+  const end = mistaken(shop, `${change} '${held}'`);
+  for (const id of [held, other]) shop.connect(id, 30);
+  const states = () => [held, other].map((id) => shop.get(id).current_state);
+  const [isHeld] = found(shop, { ms: 30_000, calls: 9 }, states).slice(-1);
+  expect([isHeld?.[1], shop.errors.map(String)]).toEqual(["idle", ["Error: a mistake of ours"]]);
+  expect(shop.get(held).suspended_at).toBeUndefined();
+  end();
+  expect(found(shop, { ms: 60_000, calls: 15 }, states).at(-1)).toEqual(["idle", "idle"]);
+  expect(shop.errors).toHaveLength(1);
+  const ran = [held, other].map((id) => shop.get(id)).map((one) => timeOf(one.suspended_at) - timeOf(one.started_at));
+  const { active_time_seconds: used } = Object(shop.ana(`GET /projects/${project}`).body["project"]);
+  expect(used).toBe(Math.floor(ran.reduce((sum, ms) => sum + ms, 0) / 1000));
+});
+
+it.each([
+  ["the end", "UPDATE OF deleted_at ON branches WHEN NEW.id = 'br-ends-0'", 61_000],
+  ["the end of the recovery", "DELETE ON branches WHEN OLD.id = 'br-ends-0'", 7 * 86_400_000],
+])("%s of a branch that fails holds up no other one, and is tried again later", (_, change, ms) => {
+  const shop = shopWith(3);
+  const end = mistaken(shop, change);
+  shop.time.pass(61_000);
+  shop.core.settle();
+  const left = () => {
+    expect(shop.ana(`GET /projects/${project}`).status).toBe(200);
+    return ["br-ends-0", "br-ends-1", "br-ends-2"].filter((id) =>
+      ms > 61_000 ? shop.core.context.store.branches.byId(id) : shop.ana(`GET ${base}/${id}/endpoints`).status === 200,
+    );
+  };
+  expect(found(shop, { ms, calls: 2 }, left)).toEqual([["br-ends-0"], ["br-ends-0"]]);
+  end();
+  expect(found(shop, { ms: 600_000, calls: 2 }, left)).toContainEqual([]);
+  expect([...new Set(shop.errors.map(String))]).toEqual(["Error: a mistake of ours"]);
+});
+
+function timeOf(text: string | undefined): number {
+  return Date.parse(text ?? "");
+}
