@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnServer } from "../server/own-server.ts";
 import { type Connected, insideDatabases } from "../session/inside-database.ts";
-import { privilegedRole, type Session } from "../session/privileged-role.ts";
+import { privilegedRole, type Session, serverVersion } from "../session/privileged-role.ts";
 import { makeNamesReadable } from "../session/readable-names.ts";
 import { runWritten } from "../session/written.ts";
 
@@ -16,12 +16,30 @@ export async function dropSubscriptions(inside: Session): Promise<void> {
   await runWritten(inside, [drops]);
 }
 
-/** Drops all subscriptions at a server where clients may have none, as an earlier version let them. */
-export async function dropForbiddenSubscriptions(connected: Connected): Promise<void> {
+/**
+ * Has clients make subscriptions where none leads further than their branch, and drops all where they may have none. To
+ * be asked at each start of a server: the libpq of the machine, which decides it, may be another one than before.
+ */
+export async function guardSubscriptions(connected: Connected): Promise<void> {
+  if ((await serverVersion(connected.client)) >= 160_000) await connected.client.query(putRight);
   const mayHave = `EXISTS (SELECT FROM pg_auth_members JOIN pg_roles ON pg_roles.oid = roleid
     WHERE rolname = 'pg_create_subscription' AND member = '${privilegedRole}'::regrole)`;
   await insideDatabases(connected, `${withSubscriptions} AND NOT ${mayHave}`, dropSubscriptions);
 }
+
+/**
+ * The right exists from Postgres 16 on. With a libpq of 18 or later the connection of a subscription may name a file
+ * that the server writes (`sslkeylogfile`), and no client may touch the server's files. Earlier servers may have such a
+ * libpq too, as in the image: each is asked whether it knows the word.
+ */
+const putRight = `DO $$
+  BEGIN
+    CREATE SUBSCRIPTION probe CONNECTION 'sslkeylogfile=x unknown=x' PUBLICATION p WITH (connect = false);
+  EXCEPTION WHEN syntax_error THEN
+    -- The first word that it does not know. The catalogue stays empty, which has copies lose no time with it.
+    IF strpos(SQLERRM, 'sslkeylogfile') > 0 THEN GRANT pg_create_subscription TO ${privilegedRole};
+    ELSE REVOKE pg_create_subscription FROM ${privilegedRole}; END IF;
+  END $$`;
 
 const withSubscriptions = "oid IN (SELECT subdbid FROM pg_subscription)";
 

@@ -29,19 +29,4 @@ export async function putPrivilegedRole(client: Session, version: number, exists
   await client.query(`${verb} ROLE ${privilegedRole} NOLOGIN NOSUPERUSER ${privilegedAttributes(version)}`);
   await client.query(`GRANT pg_read_all_data, pg_write_all_data TO ${privilegedRole}`);
   await client.query(`GRANT pg_monitor, pg_signal_backend TO ${privilegedRole} WITH ADMIN OPTION`);
-  if (version >= 160_000) await client.query(putSubscriptions);
 }
-
-/**
- * The right exists from Postgres 16 on. With a libpq of 18 or later the connection of a subscription may name a file
- * that the server writes (`sslkeylogfile`), and no client may touch the server's files. Earlier servers may have such a
- * libpq too, as in the image: each is asked whether it knows the word.
- */
-const putSubscriptions = `DO $$
-  BEGIN
-    CREATE SUBSCRIPTION probe CONNECTION 'sslkeylogfile=x unknown=x' PUBLICATION p WITH (connect = false);
-  EXCEPTION WHEN syntax_error THEN
-    -- The first word that it does not know. The catalogue stays empty, which has copies lose no time with it.
-    IF strpos(SQLERRM, 'sslkeylogfile') > 0 THEN GRANT pg_create_subscription TO ${privilegedRole};
-    ELSE REVOKE pg_create_subscription FROM ${privilegedRole}; END IF;
-  END $$`;
