@@ -3,12 +3,12 @@ import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import { setBack } from "./computes/set-back.ts";
 import type { ServiceContext } from "./context.ts";
 import { bracketed, defaultPort } from "./domain/connection-view.ts";
-import { mostAtOnce } from "./domain/due-events.ts";
 import { ErrorLog } from "./error-log.ts";
 import { messageOf } from "./error-message.ts";
 import type { RunOptions } from "./flags.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
+import { keepClear, keepTime } from "./keep.ts";
 import { logText } from "./log-text.ts";
 import { PostgresUnusable, ServerFailed } from "./postgres/host/failure.ts";
 import type { Processes, ProcessUser } from "./postgres/host/processes.ts";
@@ -218,66 +218,6 @@ function announce(file: string | undefined, text?: string): void {
   } catch (error) {
     throw new CannotRun(`write the file ${file}`, error, "another with --ready-file");
   }
-}
-
-/** The longest that Node's timers can wait, in milliseconds. */
-const longestWait = 2 ** 31 - 1;
-
-/** Wait after an internal error before the timers are checked again, in milliseconds. */
-const retryMs = 1000;
-
-const never = Number.POSITIVE_INFINITY;
-
-/** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
-function keepTime(service: Service): () => void {
-  const { clock } = service.context;
-  const left = () => (service.nextDue() ?? never) - clock.now();
-  return keep(service, left, () => service.settle(clock.now(), mostAtOnce));
-}
-
-/** Rest between two turns of clearing, in milliseconds: others have half of the loop meanwhile. */
-const restMs = 25;
-
-/** Clears what was deleted, also by an earlier process. */
-function keepClear(service: Service): () => void {
-  const { clock, store } = service.context;
-  let restedAt = 0;
-  const left = () => (store.removed.any() ? Math.min(restMs, restedAt - clock.now()) : never);
-  return keep(service, left, () => {
-    try {
-      service.clear();
-    } finally {
-      restedAt = clock.now() + restMs;
-    }
-  });
-}
-
-/** Acts when no time is left, until the returned function is called; `left`, in milliseconds, is asked at changes. */
-function keep(service: Service, left: () => number, act: () => void): () => void {
-  const { clock } = service.context;
-  let cancel = () => {};
-  const go = () => {
-    try {
-      act();
-      wait();
-    } catch (error) {
-      service.internalError(error);
-      cancel();
-      cancel = clock.after(retryMs, go);
-    }
-  };
-  const wait = () => {
-    // A store that cannot be read now leaves the timer that there is.
-    const ms = left();
-    cancel();
-    if (ms !== never) cancel = clock.after(Math.min(longestWait, Math.max(0, ms)), go);
-  };
-  const stopFollowing = service.onChange(wait);
-  wait();
-  return () => {
-    stopFollowing();
-    cancel();
-  };
 }
 
 /** The system refuses what the service needs; `instead` tells what to choose. */

@@ -336,6 +336,28 @@ it("a compute that was active suspends although the clock was set back before th
   store.close();
 });
 
+it("what is under way ends in its time although the clock of the machine is set back, and calls come then", async () => {
+  const data = join(directory.path, "s.sqlite");
+  const running = new Running("--port", "0", "--data", data);
+  const id = await starting(running);
+  running.clock.stepWall(-3_600_000);
+  const headers = { authorization: `Bearer ${running.out[0]?.split(": ")[1]}` };
+  const made = fetch(`${await running.listening()}/api_keys`, { method: "POST", headers, body: '{"key_name":"ci"}' });
+  expect((await made).status).toBe(200);
+  await running.clock.advance(3000);
+  running.clock.stepWall(-3_600_000);
+  for (const ms of [301_000, 301_000]) await running.clock.advance(ms);
+  expect(await running.stop()).toBe(0);
+  const store = Store.open(data);
+  const { currentState, startedAt = 0, suspendedAt = 0 } = store.endpoints.byId(id) ?? {};
+  expect([currentState, startedAt > 0, suspendedAt > 0 && suspendedAt <= running.clock.now()]).toEqual([
+    "idle",
+    true,
+    true,
+  ]);
+  store.close();
+});
+
 it("a store with data of real servers is refused without them: what a model does would be lost upon it", async () => {
   const data = join(directory.path, "s.sqlite");
   const model = new Running("--port", "0", "--data", data);

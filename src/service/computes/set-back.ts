@@ -1,10 +1,11 @@
 import type { ServiceContext } from "../context.ts";
 import { suspendDue } from "./inactivity.ts";
 
-/** Takes up what a process has left whose clock was ahead of this one's: what happened later than now happens now. */
+/** Takes up what began by a clock that was ahead of this one: what happened later than now happens now. */
 export function setBack(context: ServiceContext, at: number): void {
   const { operations, endpoints, connections } = context.store;
-  operations.setEnds(at);
+  // Operations of real servers have no end before it is reported.
+  if (!context.backend.address) operations.setEnds(at);
   connections.setBack(at);
   for (const endpoint of endpoints.active()) {
     const { lastActive = at, meteredAt = at } = endpoint;
