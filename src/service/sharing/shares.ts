@@ -48,6 +48,7 @@ export class Shares {
     const part: Part = { holder, own: 0, isPatient: clock !== undefined, end: () => {} };
     return {
       take: (amount) => this.#take(part, amount),
+      hold: (amount) => this.#change(part, amount - part.own),
       room: async (amount) => this.#take(part, amount) || (clock !== undefined && this.#wait(part, amount, clock)),
       release: () => {
         part.end(false);
@@ -111,6 +112,8 @@ export class Shares {
 export interface Holding {
   /** Takes more; `false`, and nothing taken, where the holder has its share. */
   take(amount: number): boolean;
+  /** Holds so much from now on, also where there is no room for it: it is in use already. */
+  hold(amount: number): void;
   /** Takes more as soon as there is room; `false` where a patient part has none in time, or another one now. */
   room(amount: number): Promise<boolean>;
   /** Gives all of them back. */

@@ -27,7 +27,7 @@ async function send(body: object, headers: Readonly<Record<string, string>> = {}
     },
     from: "10.0.0.1",
     gone: new AbortController().signal,
-    hold: () => ({ take: () => true, room: () => Promise.resolve(true), release: () => {} }),
+    hold: () => ({ take: () => true, hold: () => {}, room: () => Promise.resolve(true), release: () => {} }),
     body: () => Promise.resolve(JSON.stringify(body)),
   };
   const { status, body: text, pieces = [] } = await fakes.postgres.driverAccess.answer(call);

@@ -24,7 +24,7 @@ export interface FleetPorts {
   templates: Templates;
   sessions: ServiceSessions;
   /** Sessions of clients. */
-  clients: Pick<Sessions, "logOut">;
+  clients: Pick<Sessions, "count" | "logOut">;
   passwordOf: (passwordSource: string) => string;
   newGeneration: () => string;
   /** Size of the computes' disks for temporary files, as a part of their normal size. */

@@ -255,7 +255,7 @@ export class Fleet {
   ): Promise<void> {
     const place = { postgres: edition.postgres, data, logFile: this.#ports.home.log(endpoint.id) };
     const launch = () => this.#launch(place, config);
-    const server = await withProcesses(this.#ports, endpoint.id, config, launch);
+    const server = await withProcesses(this.#ports, { endpointId: endpoint.id, data, config }, launch);
     if (this.#ports.ends.aborted) {
       await server.stop();
       throw new ServerFailed("the service ends");

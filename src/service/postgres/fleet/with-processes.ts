@@ -1,4 +1,6 @@
 import { ownerOf } from "../../accounts/owner.ts";
+import { messageOf } from "../../error-message.ts";
+import { Repeated } from "../../repeated.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { processesOf, type ServerConfig } from "../server/config.ts";
 import type { PostgresServer } from "../server/server.ts";
@@ -7,19 +9,47 @@ import type { FleetPorts } from "./fleet-ports.ts";
 const shareTaken =
   "the owner's computes and their clients have their share of the processes of this machine: suspend another compute";
 
-/** Starts a compute's server with as many processes of its owner's share as it may have, until its end. */
+/** Interval at which the processes of servers that run are counted, in milliseconds. */
+const everyMs = 1000;
+
+/** A server that is to start for a compute, and its data directory. */
+interface Starting {
+  endpointId: string;
+  data: string;
+  config: ServerConfig;
+}
+
+/**
+ * Starts a compute's server with as many processes of its owner's share as it may have, until its end. It may come to
+ * have more than those and its clients' places: PgBouncer leaves sessions whose clients have left amid a statement,
+ * and keeps others for the next ones; and one that is logged out ends later.
+ */
 export async function withProcesses(
-  { processShares, store }: Pick<FleetPorts, "processShares" | "store">,
-  endpointId: string,
-  config: ServerConfig,
+  ports: Pick<FleetPorts, "clients" | "clock" | "processes" | "processShares" | "report" | "store">,
+  { endpointId, data, config }: Starting,
   launch: () => Promise<PostgresServer>,
 ): Promise<PostgresServer> {
+  const { clients, clock, processes, processShares, store } = ports;
   const place = processShares.of(ownerOf(store, endpointId));
-  if (!place.take(processesOf(config))) throw new ServerFailed(shareTaken);
+  const own = processesOf(config);
+  if (!place.take(own)) throw new ServerFailed(shareTaken);
   const server = await launch().catch((error: unknown) => {
     place.release();
     throw error;
   });
-  server.onEnd(() => place.release());
+  const count = async () => {
+    const all = await processes.numberAt(data);
+    const ofClients = clients.count(endpointId, false) + clients.count(endpointId, true);
+    if (server.running) place.hold(Math.max(own, all - ofClients));
+  };
+  const counting = new Repeated(clock, everyMs, count, (error) => ports.report(messageOf(error)));
+  const end = () => {
+    void counting.close();
+    place.release();
+  };
+  server.onEnd(end);
+  // A server may have ended before anybody followed it.
+  if (server.running) counting.begin();
+  else end();
   return server;
 }

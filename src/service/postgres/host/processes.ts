@@ -52,6 +52,8 @@ export interface Processes {
   facts(pid: number): Promise<ProcessFacts | undefined>;
   /** Processes of Postgres's whose directory it is; none where the system does not tell. */
   processesIn(data: string): Promise<number[]>;
+  /** Number of the processes of the server on this data, itself among them; 1 where the system does not tell. */
+  numberAt(data: string): Promise<number>;
   signal(pid: number, name: "INT" | "QUIT"): void;
   /** The most that servers and their clients may have together. */
   readonly most: number;

@@ -1,6 +1,7 @@
 import { type SpawnOptions, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
 import { Guardian } from "./guardian.ts";
 import { mostProcesses } from "./most-processes.ts";
 import type { Ended, Processes, ProcessFacts, RunSettings } from "./processes.ts";
@@ -14,6 +15,7 @@ export function systemProcesses(self: Processes["self"]): Processes {
     signal: (pid, name) => guardian.signal(pid, name),
     facts,
     processesIn,
+    numberAt,
     most: mostProcesses(),
     self,
   };
@@ -70,6 +72,13 @@ async function processesIn(data: string): Promise<number[]> {
     if (/^postgres: |\0-D\0/.test(line)) found.push(Number(pid));
   }
   return found;
+}
+
+async function numberAt(data: string): Promise<number> {
+  const [pid = ""] = (await readFile(join(data, "postmaster.pid"), "latin1").catch(() => "")).split("\n", 1);
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");
+  // Each id is followed by a space.
+  return children.split(" ").length;
 }
 
 async function factsFromPs(pid: number): Promise<ProcessFacts | undefined> {

@@ -34,6 +34,8 @@ export type Answer = Rows | Error | undefined;
 export class FakeMachine implements Processes {
   readonly self = { pid: 4711, uid: 1000, user: "ana", node: process.execPath };
   most = Number.POSITIVE_INFINITY;
+  /** Number of the processes of each server. */
+  number = 1;
   /** The servers that run, by their data. */
   readonly servers = new Map<string, FakeServer>();
   /** The poolers that run. */
@@ -97,6 +99,10 @@ export class FakeMachine implements Processes {
 
   processesIn(): Promise<number[]> {
     return Promise.resolve([]);
+  }
+
+  numberAt(): Promise<number> {
+    return Promise.resolve(this.number);
   }
 
   signal(pid: number): void {

@@ -28,3 +28,24 @@ it("the servers of an owner have one share of the processes, and give them back 
     await fakes[Symbol.asyncDispose]();
   }
 });
+
+it("sessions without a client, as PgBouncer leaves them, count in the share of their owner for as long as they are there", async () => {
+  const fakes = new ServiceOnFakes();
+  fakes.machine.most = 2 * (24 + 24);
+  await fakes.start(seed);
+  try {
+    const replica = await fakes.endpoint({ branch_id: main, type: "read_only", autoscaling_limit_max_cu: 1 });
+    await fakes.change(`POST ${path(replica)}/suspend`);
+    expect(await start(fakes, primary)).toEqual(["finished", undefined]);
+    fakes.machine.number = 24 + 1;
+    fakes.clock.advance(1000);
+    await fakes.clock.looks();
+    expect(await start(fakes, replica)).toEqual(["failed", expect.stringContaining("suspend another compute")]);
+    fakes.machine.number = 24;
+    fakes.clock.advance(1000);
+    await fakes.clock.looks();
+    expect(await start(fakes, replica)).toEqual(["finished", undefined]);
+  } finally {
+    await fakes[Symbol.asyncDispose]();
+  }
+});

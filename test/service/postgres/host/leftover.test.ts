@@ -30,6 +30,7 @@ describe("a server that is left over", () => {
       self: { pid: 1, uid: 1, node: "node" },
       facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),
       processesIn: () => Promise.resolve([]),
+      numberAt: unused,
       signal: (_, name) => {
         signals.push(name);
       },

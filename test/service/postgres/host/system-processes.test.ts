@@ -109,6 +109,17 @@ it("the processes in a directory are the sessions of Postgres's there and the se
   expect(await system.processesIn(directory.path)).toEqual([]);
 });
 
+it("the processes of a server are those that it has started and itself, and one where nothing is known of it", async () => {
+  const args = ["-c", "sleep 1000 & sleep 1000 & echo up; wait"];
+  const server = await Child.start({ name: "server", command: "sh", args });
+  await server.waitForLine(/up/);
+  expect(await system.numberAt(directory.path)).toBe(1);
+  writeFileSync(join(directory.path, "postmaster.pid"), `${server.pid}\n${directory.path}\n`);
+  expect(await system.numberAt(directory.path)).toBe(3);
+  await server.kill();
+  expect(await system.numberAt(directory.path)).toBe(1);
+});
+
 describe("the facts of a process on a system that shows none in files", () => {
   /** No process has it. */
   const pid = 99_999_999;
