@@ -123,6 +123,14 @@ projects:
     [`${ana}]\nprojects: [{id: p, owner: a}, {id: p, owner: a}]`, "two projects have the id p"],
     [`${ana}]\nprojects: [{id: p, owner: a, branches: [{id: br-a}, {id: br-a}]}]`, "two branches have the id br-a"],
     [
+      `${ana}]\nprojects: [{id: p, owner: a, branches: [{name: br-one}, {id: br-one}]}]`,
+      "two branches of project p have the name br-one",
+    ],
+    [
+      `${ana}]\norganizations: [{id: o, members: [{account: a, role: admin}, {account: a, role: viewer}]}]`,
+      "organization o names account a twice",
+    ],
+    [
       `${ana}]\nprojects: [{id: p, owner: a, branches: [{default: true}, {default: true}]}]`,
       "project p has more than one",
     ],

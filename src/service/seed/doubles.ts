@@ -19,6 +19,16 @@ export function doublesIn({ accounts, organizations, projects }: Seed): string[]
       const names = keys.filter((other) => other.key === key).map(({ name }) => name);
       return `the API keys ${names.join(" and ")} are the same: each needs one of its own`;
     }),
+    ...projects.flatMap((project) =>
+      twice(project.branches.map(({ id, name = id }) => name)).map(
+        (name) => `two branches of project ${project.id} have the name ${name}`,
+      ),
+    ),
+    ...organizations.flatMap(({ id, members }) =>
+      twice(members.map(({ account }) => account)).map(
+        (account) => `organization ${id} names account ${account} twice`,
+      ),
+    ),
     ...undecided.map(({ id }) => `project ${id} has more than one default branch`),
   ];
 }

@@ -51,7 +51,7 @@ it.each(["roles", "databases"])("a branch of a seed has at most 500 %s, the firs
 });
 
 it("every double of a long list is named once, in the order of the list", () => {
-  const branches = [...names(20_000), "n7", "n7", "n3"].map((name) => ({ id: `br-${name}` }));
+  const branches = [...names(20_000), "n7", "n7", "n3"].map((name, n) => ({ id: `br-${name}`, name: `${n}` }));
   expect(() => parsed({ projects: [{ id: "p", owner: "a", branches }] })).toThrow(
     /^seed\.yaml is not a seed of the service:\n {2}two branches have the id br-n7\n {2}two branches have the id br-n3$/,
   );
