@@ -120,9 +120,13 @@ export class ActivityWatch {
     if (changed.length === 0) return;
     const note = (context: ServiceContext, at: number) => {
       for (const endpoint of changed) {
-        this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
-        if (this.#due(endpoint) > askedAt) continue;
-        schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
+        // A compute that fails, for a mistake of ours, keeps no other one awake.
+        const error = context.store.part(() => {
+          this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
+          if (this.#due(endpoint) > askedAt) return;
+          schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
+        });
+        if (error !== undefined) this.#service.report(error);
       }
     };
     unlessFull(() => this.#service.change(note));

@@ -1,5 +1,6 @@
 import { elapsed } from "../clock.ts";
 import { meter } from "../computes/meter.ts";
+import type { ServiceContext } from "../context.ts";
 import { unlessFull } from "../refusal.ts";
 import { Repeated } from "../repeated.ts";
 import type { DrivenService } from "./driven-service.ts";
@@ -54,12 +55,18 @@ export class UsageKeeper {
     unlessFull(() =>
       this.#service.change((context, at) => {
         for (const id of ids) {
-          const endpoint = context.store.endpoints.byId(id);
-          if (!endpoint) continue;
-          meter(context, endpoint, at);
-          context.store.endpoints.update(endpoint);
+          // A compute that fails, for a mistake of ours, loses its own usage alone.
+          const error = context.store.part(() => recordOne(context, id, at));
+          if (error !== undefined) this.#service.report(error);
         }
       }),
     );
   }
+}
+
+function recordOne(context: ServiceContext, id: string, at: number): void {
+  const endpoint = context.store.endpoints.byId(id);
+  if (!endpoint) return;
+  meter(context, endpoint, at);
+  context.store.endpoints.update(endpoint);
 }

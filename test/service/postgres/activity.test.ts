@@ -11,7 +11,7 @@ import { StoreFull } from "../../../src/service/refusal.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { DrivenTime } from "../support/service.ts";
-import { primary, Shop } from "../support/shop.ts";
+import { preview, primary, Shop } from "../support/shop.ts";
 
 const minute = 60_000;
 
@@ -85,9 +85,9 @@ function fail(): never {
 }
 
 /** What the gate notes when a client connects: the model's timer stands still while there is one. */
-function connected(): void {
+function connected(id: string = primary): void {
   shop.core.change(({ store }, at) => {
-    const endpoint = store.endpoints.byId(primary);
+    const endpoint = store.endpoints.byId(id);
     if (endpoint) store.endpoints.update({ ...endpoint, lastActive: at, suspendDue: undefined });
   });
 }
@@ -107,6 +107,19 @@ describe("a compute with clients", () => {
     await clock.advance(1000);
     expect(state()).toBe("idle");
     expect(shop.get(primary).last_active).toBe(new Date(silentSince).toISOString());
+  });
+
+  it("a compute that cannot be suspended, for a mistake of ours, keeps no other one awake", async () => {
+    const { endpoint: other } = shop.create({ branch_id: preview, type: "read_write" });
+    await clock.advance(3000);
+    shop.core.settle();
+    sessions.open({ ...session, endpointId: other.id, logout: new AbortController() });
+    connected(other.id);
+    const mistake = `WHEN NEW.endpoint_id = '${primary}' BEGIN SELECT RAISE(ABORT, 'a mistake of ours'); END`;
+    shop.database.run(`CREATE TRIGGER mistake BEFORE INSERT ON operations ${mistake}`);
+    await clock.advance(6 * minute);
+    expect([state(), shop.get(other.id).current_state]).toEqual(["active", "idle"]);
+    expect(new Set(shop.errors.map(String))).toEqual(new Set(["Error: a mistake of ours"]));
   });
 
   it("was last active when its client came, although its server knows of nothing later than years ago", async () => {

@@ -34,8 +34,19 @@ function kept() {
     await new Promise(setImmediate);
     return recorded();
   };
-  return { keeper, next, recorded, timers };
+  return { keeper, next, recorded, shop, timers };
 }
+
+it("a compute whose usage cannot be recorded, for a mistake of ours, loses that of no other one, also at the end", async () => {
+  const { keeper, next, recorded, shop } = kept();
+  const mistake = "WHEN NEW.id = 'ep-more-7' BEGIN SELECT RAISE(ABORT, 'a mistake of ours'); END";
+  shop.database.run(`CREATE TRIGGER mistake BEFORE UPDATE ON endpoints ${mistake}`);
+  expect([await next(), await next(), await next()]).toEqual([49, 99, 119]);
+  expect(shop.errors.map(String)).toEqual(["Error: a mistake of ours"]);
+  shop.time.pass(1000);
+  await keeper.close();
+  expect([recorded(), shop.errors.length]).toEqual([119, 2]);
+});
 
 it("the usage of many running computes is recorded in turns of the loop, and again ten minutes later", async () => {
   const { next, timers } = kept();
