@@ -33,18 +33,24 @@ export interface CopyWanted {
   replaced: string | undefined;
 }
 
+/** The branch that a copy is for, and the one that it is of. */
+type WantedName = Pick<CopyWanted, "branchId" | "sourceId">;
+
 export class BranchDataRows {
   readonly #db: Database;
   readonly #data: Table<BranchData>;
   /** The names alone, which are looked at after every change: roles and databases may be long. */
   readonly #names: Table<DataName>;
   readonly #wanted: Table<CopyWanted>;
+  /** The names alone: what a restore has replaced may be long, and a thousand copies wait at a start. */
+  readonly #wantedNames: Table<WantedName>;
 
   constructor(db: Database) {
     this.#db = db;
     const largest = { maxConnections: number, maxWorkerProcesses: number, maxLocks: number };
     this.#data = new Table(db, "branch_data", { branchId: text, generation: text, catalog: text, ...largest });
     this.#names = new Table(db, "branch_data", { branchId: text, generation: text });
+    this.#wantedNames = new Table(db, "branch_sources", { branchId: text, sourceId: text });
     this.#wanted = new Table(db, "branch_sources", {
       seq: number,
       branchId: text,
@@ -120,8 +126,8 @@ export class BranchDataRows {
   }
 
   /** The copies that are to be made, in the order in which they were asked for. */
-  sources(): CopyWanted[] {
-    return this.#wanted.all("ORDER BY seq");
+  sources(): WantedName[] {
+    return this.#wantedNames.all("ORDER BY seq");
   }
 
   /** True if the data of another branch is still to be copied from this one. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { keys, Shop } from "../support/shop.ts";
+import { keys, main, preview, Shop } from "../support/shop.ts";
 
 /** What bounds the rows of each table. A new table needs a line here, and its rows an owner with which they go. */
 const bounds: Readonly<Record<string, string>> = {
@@ -78,4 +78,13 @@ it("a project that is deleted leaves no row in any table once it is cleared", ()
   shop.core.clear();
   const after = countsIn(shop);
   expect([...belonging, "removed_endpoints"].filter((name) => after[name] !== before[name])).toEqual([]);
+});
+
+it("what restores have replaced is not read where the copies that wait are looked through", () => {
+  const shop = new Shop();
+  const { branchData } = shop.core.context.store;
+  const wanted = { branchId: preview, sourceId: main, replaced: JSON.stringify({ roles: "x".repeat(200_000) }) };
+  shop.core.change(() => branchData.setSource(wanted));
+  expect(branchData.sourceOf(preview)).toMatchObject(wanted);
+  expect(branchData.sources()).toEqual([{ branchId: preview, sourceId: main }]);
 });
