@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { main, primary, project } from "./rig.ts";
@@ -70,28 +70,6 @@ async function expectNothingGained(at: string): Promise<void> {
   );
   expect(gained).toEqual({ superusers: ["cloud_admin"], functions: 0, relations: 0 });
 }
-
-it("comes with no connection of its server to the socket of another server, whose superuser is the same user", async () => {
-  const made = await rig.change("POST", `/projects/${project}/branches`, {
-    branch: { parent_id: main },
-    endpoints: [{ type: "read_write" }],
-  });
-  const endpoint = made.find(({ endpoint_id }) => endpoint_id)?.endpoint_id ?? "";
-  const where = "SELECT current_setting('unix_socket_directories') AS host";
-  const Place = z.object({ host: z.string() });
-  const [own] = z.array(Place).parse(await rig.query(uri, where));
-  const [other] = z.array(Place).parse(await rig.query(await rig.uri({ endpoint }), where));
-  for (const [host, port] of [
-    [dirname(own?.host ?? ""), 5432],
-    ["/tmp", 5432],
-    [own?.host, 1],
-  ]) {
-    const connection = `host=${host} port=${port} user=cloud_admin password=x dbname=stock`;
-    const held = rig.query(uri, `CREATE SUBSCRIPTION held CONNECTION '${connection}' PUBLICATION p`);
-    await expect(held).rejects.toThrow(/No such file or directory/);
-  }
-  expect(other?.host).not.toBe(own?.host);
-});
 
 const catalogues = ["class", "database", "roles", "namespace", "settings", "trigger", "proc", "shadow", "authid"];
 const names = ["format(text, VARIADIC text[])", "quote_ident(name)", "set_config(text, text, bool)", "lo_unlink(oid)"];

@@ -5,7 +5,6 @@ import type { Store } from "../../store/store.ts";
 import { type BranchCatalog, broughtInto, currentRights, notBrought } from "../catalog/branch-catalog.ts";
 import { afterChanges, changesOfClients, leftIn, presentIn, presentQuery } from "../catalog/catalog-changes.ts";
 import { type SyncPlan, syncCatalog, syncLogins } from "../catalog/catalog-sync.ts";
-import { guardSubscriptions } from "../catalog/subscriptions.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { Session } from "../session/privileged-role.ts";
 import { readableRows } from "../session/readable-names.ts";
@@ -61,22 +60,14 @@ export class BranchCatalogs {
    */
   async syncAtStart(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
     const { branchId } = served;
-    for (const step of [() => this.sync(served, connect), () => this.#guard(connect)]) {
-      try {
-        await step();
-      } catch (error) {
-        const { roles } = broughtInto(this.#ports.storage.of(branchId));
-        if (roles.every(({ passwordSource }) => passwordSource === notBrought)) throw error;
-        const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
-        this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
-      }
+    try {
+      await this.sync(served, connect);
+    } catch (error) {
+      const { roles } = broughtInto(this.#ports.storage.of(branchId));
+      if (roles.every(({ passwordSource }) => passwordSource === notBrought)) throw error;
+      const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
+      this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
     }
-  }
-
-  async #guard(open: (database: string) => Promise<SqlClient>): Promise<void> {
-    const connect = unheld(open, this.#ports.clock);
-    using client = await connect("postgres");
-    await guardSubscriptions({ client, connect });
   }
 
   /** Brings them into a server. Rejects with `ServerFailed` where its data is not what the store means. */

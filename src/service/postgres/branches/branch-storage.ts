@@ -13,7 +13,6 @@ import type { CatalogThen } from "../../store/catalog.ts";
 import type { Store } from "../../store/store.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "../catalog/branch-catalog.ts";
 import { inherited } from "../catalog/inherited-catalog.ts";
-import { forgetSubscriptions } from "../catalog/subscriptions.ts";
 import { type CopiedLog, copyRunning, copyStopped, isCleanlyStopped, removeStandby } from "../data/backup.ts";
 import type { Home } from "../data/home.ts";
 import { pointFrom } from "../data/point.ts";
@@ -216,7 +215,6 @@ export class BranchStorage {
       };
       await this.histories.of(directory).addBase(stoppedBase(making, clock.now(), own));
     }
-    await forgetSubscriptions(making, () => serve(making, edition));
     return taken;
   }
 

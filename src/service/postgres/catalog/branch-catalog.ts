@@ -11,7 +11,7 @@ const CatalogRole = z.object({
 const CatalogDatabase = z.object({ id: z.number(), name: z.string(), ownerName: z.string() });
 
 /** The rights that roles are given; data whose roles have others is brought up to date. */
-export const currentRights = 5;
+export const currentRights = 6;
 
 /** The roles and databases that the API knows of a branch. */
 export const BranchCatalog = z.object({

@@ -18,6 +18,7 @@ import { Attempts } from "./attempts.ts";
 import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
 import { dropDatabase, putDatabases } from "./database-sync.ts";
 import { guardDatabases } from "./guards.ts";
+import { dropSubscriptions } from "./subscriptions.ts";
 
 export interface SyncPlan {
   /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */
@@ -49,6 +50,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   if (outdated) {
     await guardDatabases({ client, connect: plan.connect });
     await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+    await attempts.make(() => dropSubscriptions({ client, connect: plan.connect }));
     // Data of an earlier version has one.
     await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);
   }

@@ -8,7 +8,6 @@ import { privilegedRole, type Session } from "../session/privileged-role.ts";
 import { identifier, literal } from "../session/quoting.ts";
 import type { Attempts } from "./attempts.ts";
 import { type BranchCatalog, unknownId } from "./branch-catalog.ts";
-import { dropSubscriptions } from "./subscriptions.ts";
 
 interface Catalogs {
   applied: BranchCatalog;
@@ -96,27 +95,22 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
 }
 
 /**
- * Drops a database with what keeps one: a client may have marked it as a template, and have left prepared transactions,
- * subscriptions, and slots that are read in it. Rejects with `Held` where a client keeps it all the same.
+ * Drops a database with what keeps one: a client may have marked it as a template, and have left prepared transactions
+ * and slots that are read in it. Rejects with `Held` where a client keeps it all the same.
  */
 export async function dropDatabase(connected: Connected, name: string): Promise<void> {
   const { client } = connected;
   try {
     const [row] = await client.query(`SELECT datistemplate, NOT datallowconn, datconnlimit,
-      datname IN (SELECT database FROM pg_prepared_xacts) OR oid IN (SELECT subdbid FROM pg_subscription),
+      datname IN (SELECT database FROM pg_prepared_xacts),
       datname IN (SELECT database FROM pg_replication_slots WHERE active)
       FROM pg_database WHERE datname =${literal(name)}`);
     const [isTemplate, closed, limit, isKept, isRead] = row ?? [];
     if (isTemplate === "t") await client.query(`ALTER DATABASE ${identifier(name)} IS_TEMPLATE false`);
-    if (isKept === "t") await insideDatabase(connected, { name, closed, limit }, endWhatKeeps);
+    if (isKept === "t") await insideDatabase(connected, { name, closed, limit }, (inside) => rollBackPrepared(inside));
     if (isRead === "t") await endAll(client, `datname =${literal(name)}`);
     await client.query(`DROP DATABASE IF EXISTS ${identifier(name)} WITH (FORCE)`);
   } catch (error) {
     throw new Held(messageOf(error), { cause: error });
   }
-}
-
-async function endWhatKeeps(inside: Session): Promise<void> {
-  await rollBackPrepared(inside);
-  await dropSubscriptions(inside);
 }

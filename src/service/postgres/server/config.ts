@@ -93,6 +93,8 @@ export function configText(config: ServerConfig): string {
     wal_level: logical ? "logical" : "replica",
     max_wal_senders: "10",
     max_replication_slots: "10",
+    // No subscription reads a slot of the data that this is a copy of, nor connects, before it is dropped.
+    max_logical_replication_workers: "0",
     wal_keep_size: "32MB",
     // A slot that nobody reads is given up before the log fills the disk.
     max_slot_wal_keep_size: "1GB",

@@ -29,4 +29,7 @@ export async function putPrivilegedRole(client: Session, version: number, exists
   await client.query(`${verb} ROLE ${privilegedRole} NOLOGIN NOSUPERUSER ${privilegedAttributes(version)}`);
   await client.query(`GRANT pg_read_all_data, pg_write_all_data TO ${privilegedRole}`);
   await client.query(`GRANT pg_monitor, pg_signal_backend TO ${privilegedRole} WITH ADMIN OPTION`);
+  // A subscription names files: libpq 18 writes one, earlier ones load one as an engine of OpenSSL (`sslkey`), and some
+  // loaders take a temporary file, which has a client's bytes at a path that it knows. The right exists from 16 on.
+  if (version >= 160_000) await client.query(`REVOKE pg_create_subscription FROM ${privilegedRole}`);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
@@ -70,21 +70,6 @@ describe("a branch of a parent", () => {
     await suspend();
     const { id } = await fakes.branch({});
     expect([fakes.contentOf(id).rows, starts(), fakes.compute().currentState]).toEqual([["early", "late"], 1, "idle"]);
-  });
-
-  it("a branch has none of its parent's subscriptions", async () => {
-    await start();
-    const subscriptions = join(fakes.directoryOf(), "global");
-    mkdirSync(subscriptions, { recursive: true });
-    writeFileSync(join(subscriptions, "6100"), "one");
-    const before = fakes.machine.statements.length;
-    const { id } = await fakes.branch({});
-    const asked = fakes.machine.statements.slice(before).filter(({ sql }) => sql.includes("FROM pg_subscription"));
-    expect(new Set(asked.map(({ data }) => data.includes(id)))).toEqual(new Set([true]));
-    // A database whose name is no text could not be entered.
-    const onCopy = fakes.machine.statements.filter(({ data }) => data.includes(id));
-    const steps = onCopy.flatMap(({ sql }) => /RENAME TO|FROM pg_subscription/.exec(sql)?.[0] ?? []);
-    expect(steps[0]).toBe("RENAME TO");
   });
 
   it("a branch of a parent whose server was killed waits until one has brought its data into order", async () => {

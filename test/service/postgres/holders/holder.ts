@@ -13,8 +13,6 @@ export interface Opening {
 /** How a holder reaches its branch. */
 export interface Tenant {
   open(options?: Opening): Promise<PgClient>;
-  /** The string with which a subscription connects to a database of the branch. */
-  uri(database: string): Promise<string>;
 }
 
 /** Something that a role of SQL holds: a name, and how it comes to hold it. */
@@ -97,17 +95,6 @@ export async function until(client: PgClient, condition: string): Promise<void> 
   const found = `SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND ${condition}`;
   while ((await client.query(found)).rows.length === 0) continue;
   await client.end();
-}
-
-export function subscription(how: string): Holder {
-  return {
-    hold: async (tenant) => {
-      const client = await tenant.open({ role: "app", database: "doomed" });
-      const connection = await tenant.uri("stock");
-      await run(client, `CREATE SUBSCRIPTION sub CONNECTION '${connection}' PUBLICATION pub WITH (${how})`);
-      await client.end();
-    },
-  };
 }
 
 export const slot = (name: string, temporary = false) =>

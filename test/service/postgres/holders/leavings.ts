@@ -1,19 +1,7 @@
-import { begin, busy, done, type Holder, run, slot, subscription } from "./holder.ts";
+import { begin, busy, done, type Holder, run, slot } from "./holder.ts";
 
 /** What a role leaves in its branch: in databases, as settings, and in catalogues. */
 export const leavings: Readonly<Record<string, Holder>> = {
-  "subscription without a slot": subscription(
-    "connect = false, slot_name = NONE, enabled = false, create_slot = false",
-  ),
-  "subscription that is disabled": subscription("connect = false"),
-  "subscription that is enabled": {
-    hold: async (tenant) => {
-      await subscription("connect = false, slot_name = 'none_such'").hold(tenant);
-      const client = await tenant.open({ role: "app", database: "doomed" });
-      await run(client, "ALTER SUBSCRIPTION sub ENABLE");
-      await client.end();
-    },
-  },
   "slot that is inactive": done("app", "doomed", slot("still")),
   "slot that is temporary": {
     hold: async (tenant) => run(await tenant.open({ role: "app", database: "doomed" }), slot("passing", true)),

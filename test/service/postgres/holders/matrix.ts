@@ -60,7 +60,7 @@ export class Matrix {
     };
     const gauges: Gauge[] = [];
     try {
-      await hold({ open, uri: (database) => this.#branches.uri(stage, "app", database) });
+      await hold({ open });
       const uris = [await this.#branches.uri(stage, "honest"), await this.#branches.uri(other, "app")];
       gauges.push(...uris.map((uri) => new Gauge(() => this.#rig.client(uri))));
       const begun = performance.now();

@@ -33,7 +33,6 @@ describe("a role of the API", () => {
        WHERE m.member = 'neon_superuser'::regrole ORDER BY 1`,
     );
     expect(granted).toEqual([
-      { role: "pg_create_subscription", admin: false },
       { role: "pg_monitor", admin: true },
       { role: "pg_read_all_data", admin: false },
       { role: "pg_signal_backend", admin: true },

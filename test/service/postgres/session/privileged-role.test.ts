@@ -13,17 +13,21 @@ async function statements(version: number, exists: boolean): Promise<string[]> {
 }
 
 it.each([
-  [150_009, "NOCREATEROLE"],
-  [159_999, "NOCREATEROLE"],
-  [160_000, "CREATEROLE"],
-  [180_000, "CREATEROLE"],
-])("the privileged role of version %i has %s", async (version, roles) => {
-  expect(privilegedAttributes(version)).toBe(`INHERIT CREATEDB ${roles} REPLICATION BYPASSRLS`);
-  for (const exists of [false, true]) {
-    expect(await statements(version, exists)).toEqual([
-      `${exists ? "ALTER" : "CREATE"} ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB ${roles} REPLICATION BYPASSRLS`,
-      "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
-      "GRANT pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
-    ]);
-  }
-});
+  [150_009, "NOCREATEROLE", false],
+  [159_999, "NOCREATEROLE", false],
+  [160_000, "CREATEROLE", true],
+  [180_000, "CREATEROLE", true],
+])(
+  "the privileged role of version %i has %s; the right to create subscriptions is taken: %s",
+  async (version, roles, isTaken) => {
+    expect(privilegedAttributes(version)).toBe(`INHERIT CREATEDB ${roles} REPLICATION BYPASSRLS`);
+    for (const exists of [false, true]) {
+      expect(await statements(version, exists)).toEqual([
+        `${exists ? "ALTER" : "CREATE"} ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB ${roles} REPLICATION BYPASSRLS`,
+        "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
+        "GRANT pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
+        ...(isTaken ? ["REVOKE pg_create_subscription FROM neon_superuser"] : []),
+      ]);
+    }
+  },
+);

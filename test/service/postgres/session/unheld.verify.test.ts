@@ -13,7 +13,6 @@ const once: Readonly<Record<string, readonly string[]>> = {
     "tx: COMMENT ON DATABASE",
     "prepared with the database",
     "prepared in the doomed database",
-    "subscription that is enabled",
     "template flag that comes back",
     "computing without interrupts",
     "page of an index",
