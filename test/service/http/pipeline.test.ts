@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import type { ServiceReply } from "../../../src/service/http/message.ts";
@@ -63,6 +63,20 @@ it("few of thousands of requests that come at once are taken apart once their co
   server.close();
   expect(taken).toBeGreaterThan(0);
   expect(taken).toBeLessThan(100);
+});
+
+it.each([
+  ["one line, however long,", `${"x".repeat(100_000)}\r\n`, 1],
+  ["sixty lines", "x".repeat(100).concat("\r\n").repeat(60), 1],
+  ["sixty-one lines", "x".repeat(100).concat("\r\n").repeat(61), 4],
+])("a chunk of %s is taken apart in pieces where it has many lines, and as a whole otherwise", (_, text, pieces) => {
+  const socket = new Socket();
+  const taken: Buffer[] = [];
+  socket.push = (chunk: Buffer) => taken.push(chunk) > 0;
+  takeApart(socket);
+  socket.push(Buffer.from(text));
+  expect([taken.length, Buffer.concat(taken).toString() === text]).toEqual([pieces, true]);
+  socket.destroy();
 });
 
 it.each([

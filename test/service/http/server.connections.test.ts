@@ -28,6 +28,19 @@ it("an address has its share of connections, others have theirs, and one that en
   await expect.poll(async () => (await asked(shop, "127.0.0.1")).served).toBe(true);
 });
 
+it("a connection beyond the share of its address is told so in a whole answer, and ends", async () => {
+  await using shop = await ListeningShop.start({}, { connections: new Shares(0) });
+  const answer = await fetch(new URL(shop.baseURL));
+  expect([answer.status, await answer.text()]).toEqual([
+    503,
+    expect.stringMatching(/^too many connections of your .*\n$/),
+  ]);
+  const headers = ["content-type", "content-length", "retry-after", "connection"].map((name) =>
+    answer.headers.get(name),
+  );
+  expect(headers).toEqual(["text/plain", "73", "1", "close"]);
+});
+
 it("nothing of a connection that has ended is kept: the end of the service finds none to close", async () => {
   const connections = new Shares(100);
   const shop = await ListeningShop.start({}, { connections });

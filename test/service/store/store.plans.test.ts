@@ -146,3 +146,18 @@ it("a start finds what is under way by an index, however many operations have en
     ).toEqual([]);
   }
 });
+
+it("what the store looks for as a row is added or goes is found by an index, however many rows there are", () => {
+  const { shop } = statementsOf(() => {});
+  const triggers = shop.database
+    .all("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+    .map(({ sql }) => String(sql));
+  const statements = triggers.flatMap((sql) => {
+    const [, condition = "", body = ""] = /^(.*?)\bBEGIN\b(.*)\bEND$/s.exec(sql) ?? [];
+    const asked = [...condition.matchAll(/\((SELECT [^()]*)\)/g)].map(([, select = ""]) => select);
+    return [...asked, ...body.split(";").filter((one) => one.trim() !== "")];
+  });
+  const without = statements.map((sql) => sql.replaceAll(/\b(?:old|new)\.\w+/g, "'x'"));
+  expect(without.length).toBeGreaterThan(triggers.length);
+  expect(scansIn({ shop, statements: without })).toEqual([]);
+});

@@ -137,6 +137,12 @@ describe("a copy", () => {
     expect([disk.made, disk.textOf("br-c")]).toEqual([["br-a of br-b", "br-c of br-a"], "new br-b"]);
   });
 
+  it("waits for the data of its source, where that has none yet", async () => {
+    want("br-d", "br-c");
+    await copies.ensure("br-d");
+    expect([disk.made, disk.textOf("br-d")]).toEqual([["br-c", "br-d of br-c"], "new br-c"]);
+  });
+
   it("waits for those that keep what it replaces, and replaces nothing where they fail", async () => {
     want("br-c", "br-a");
     want("br-a", "br-b");

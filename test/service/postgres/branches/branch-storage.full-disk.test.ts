@@ -176,6 +176,24 @@ it.each([
   expect([existsSync(place()), existsSync(from)]).toEqual([false, true]);
 });
 
+it("removes nothing more once there is no time, and no file but those of computes that are gone", async () => {
+  vi.spyOn(store.branchData, "names").mockReturnValue([recordedOf("br-a")]);
+  const branches = ["br-b", "br-c"].map((id) => home.branch(id, "1"));
+  const replicas = ["ep-b", "ep-c"].map((id) => home.replica(id));
+  const origins = replicas.map((replica) => join(replica, "compute-operator-origin"));
+  const [log, other] = [home.log("ep-gone"), join(home.root, "logs", "other.log")];
+  for (const one of [...branches, ...replicas]) mkdirSync(one);
+  for (const file of [...origins, log, other]) writeFileSync(file, "");
+  const left = (paths: readonly string[]) => paths.filter((path) => existsSync(path)).length;
+  const all = () => [left(branches), left(origins), left([log]), left([other])];
+  await storage(0).removeUnrecorded(() => left(branches) < 2);
+  expect(all()).toEqual([1, 2, 1, 1]);
+  await storage(0).removeUnrecorded(() => left(replicas) < 2);
+  expect(all()).toEqual([0, 1, 1, 1]);
+  await storage(0).removeUnrecorded();
+  expect(all()).toEqual([0, 0, 0, 1]);
+});
+
 it("the size of data is that of its files, and nothing for a directory that has vanished by then", async () => {
   expect(await sizeOf(from)).toBe(3 * mebibyte + 20);
   expect(await sizeOf(join(from, "pg_replslot", "copy_1"))).toBe(0);

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { inSession } from "../../../src/service/postgres/driver/client-session.ts";
+
+it("a session whose login has ended by the time that it is open runs no statement, and is closed", async () => {
+  const done: string[] = [];
+  const client = Object.assign(JSON.parse("{}"), {
+    cancel: () => done.push("cancel"),
+    close: () => done.push("close"),
+  });
+  const admission = Object.assign(JSON.parse("{}"), { logout: AbortSignal.abort() });
+  const act = () => Promise.resolve(done.push("statement"));
+  await expect(inSession(client, admission, undefined, act)).rejects.toThrow("a password of the branch was reset");
+  expect(done).toEqual(["close"]);
+});
