@@ -121,6 +121,8 @@ export class Gate {
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
+    // PgBouncer keeps sessions for the next clients.
+    if (pooled && this.#ports.poolers) running.expectClient();
     const owner = ownerOf(this.#service.context.store, endpointId);
     const place = jointly(this.#clients.of(owner), this.#ports.processShares.of(owner));
     if (!place.take(1)) {

@@ -174,11 +174,12 @@ describe("a service that cannot begin", () => {
 
 describe("pooled hosts", () => {
   /** Begins the service beside a PgBouncer; answers its directory. */
-  const beside = async (version: string) => {
+  const beside = async (version: string, most = Number.POSITIVE_INFINITY) => {
     const { path, remove } = temporaryDirectory("pgbouncer");
     onTestFinished(remove);
     writeFileSync(join(path, "pgbouncer"), "", { mode: 0o755 });
     fakes = new ServiceOnFakes({ env: { PATH: path } });
+    fakes.machine.most = most;
     fakes.machine.ends.set("pgbouncer", { status: 0, output: `PgBouncer ${version}` });
     await fakes.start(seed);
     return path;
@@ -201,6 +202,16 @@ describe("pooled hosts", () => {
       await expect.poll(() => [fakes.machine.poolers.size, counts()]).toEqual([0, [0, 0]]);
     },
   );
+
+  it("a client of a pooled host takes the place of a session that PgBouncer has kept, and a direct one its own", async () => {
+    await beside("1.21.0", 2 * 54);
+    await fakes.change(`POST ${compute}/start`);
+    fakes.machine.number = 54;
+    fakes.clock.advance(second);
+    await fakes.clock.looks();
+    expect(await loggedIn(await client("app", { pooled: true }))).not.toContain("FATAL");
+    expect(await loggedIn(await client("app"))).toContain("have their share");
+  });
 
   it("logs that are too long are emptied every second, the server's, the pooler's and that of servers on copies", async () => {
     await beside("1.21.0");

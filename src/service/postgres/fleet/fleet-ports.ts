@@ -49,6 +49,8 @@ export interface Running {
   data: string;
   config: ServerConfig;
   server: PostgresServer;
+  /** Makes room for a client that is about to take the place of a session without one. */
+  expectClient: () => void;
 }
 
 export function servedBy({ endpoint: { branchId }, generation }: Running): ServedData {

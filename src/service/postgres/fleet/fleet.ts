@@ -255,12 +255,12 @@ export class Fleet {
   ): Promise<void> {
     const place = { postgres: edition.postgres, data, logFile: this.#ports.home.log(endpoint.id) };
     const launch = () => this.#launch(place, config);
-    const server = await withProcesses(this.#ports, { endpointId: endpoint.id, data, config }, launch);
+    const counted = await withProcesses(this.#ports, { endpointId: endpoint.id, data, config }, launch);
     if (this.#ports.ends.aborted) {
-      await server.stop();
+      await counted.server.stop();
       throw new ServerFailed("the service ends");
     }
-    const running = { endpoint, generation, data, config, server };
+    const running = { endpoint, generation, data, config, ...counted };
     this.#running.set(endpoint.id, running);
     void this.#watch(running);
   }

@@ -4,7 +4,7 @@ import { Repeated } from "../../repeated.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { processesOf, type ServerConfig } from "../server/config.ts";
 import type { PostgresServer } from "../server/server.ts";
-import type { FleetPorts } from "./fleet-ports.ts";
+import type { FleetPorts, Running } from "./fleet-ports.ts";
 
 const shareTaken =
   "the owner's computes and their clients have their share of the processes of this machine: suspend another compute";
@@ -28,7 +28,7 @@ export async function withProcesses(
   ports: Pick<FleetPorts, "clients" | "clock" | "processes" | "processShares" | "report" | "store">,
   { endpointId, data, config }: Starting,
   launch: () => Promise<PostgresServer>,
-): Promise<PostgresServer> {
+): Promise<Pick<Running, "server" | "expectClient">> {
   const { clients, clock, processes, processShares, store } = ports;
   const place = processShares.of(ownerOf(store, endpointId));
   const own = processesOf(config);
@@ -37,10 +37,14 @@ export async function withProcesses(
     place.release();
     throw error;
   });
+  let all = 0;
+  const hold = (coming = 0) => {
+    const ofClients = clients.count(endpointId, false) + clients.count(endpointId, true) + coming;
+    place.hold(Math.max(own, all - ofClients));
+  };
   const count = async () => {
-    const all = await processes.numberAt(data);
-    const ofClients = clients.count(endpointId, false) + clients.count(endpointId, true);
-    if (server.running) place.hold(Math.max(own, all - ofClients));
+    all = await processes.numberAt(data);
+    if (server.running) hold();
   };
   const counting = new Repeated(clock, everyMs, count, (error) => ports.report(messageOf(error)));
   const end = () => {
@@ -51,5 +55,5 @@ export async function withProcesses(
   // A server may have ended before anybody followed it.
   if (server.running) counting.begin();
   else end();
-  return server;
+  return { server, expectClient: () => hold(1) };
 }
