@@ -11,6 +11,7 @@ import { enabled, notOfExtension, ownSchemas, relations } from "../schema/kind.t
 import { smallest } from "../server/config.ts";
 import type { OwnServer } from "../server/own-server.ts";
 import { rollBackPrepared } from "../session/prepared.ts";
+import { privilegedRole } from "../session/privileged-role.ts";
 import { identifier } from "../session/quoting.ts";
 import { makeNamesReadable } from "../session/readable-names.ts";
 import { scramVerifier } from "../session/scram.ts";
@@ -139,9 +140,13 @@ const clientRelations = `(SELECT c.oid, relkind, relowner, nspowner, n.oid AS sp
   WHERE relkind IN ('r', 'p', 'm', 'S') AND ${ownSchemas}
   AND (NOT rolsuper OR ${notOfExtension("pg_class", "c.oid")})) relation`;
 
-/** Makes the copier one with all owners, and gives it the rights that an owner has taken from itself. */
+/**
+ * Makes the copier one with all owners, and gives it the rights that an owner has taken from itself. Of Postgres's own
+ * roles an owner may be one that clients have, by the privileged role.
+ */
 function rightsOf(copier: string): string {
-  return `SELECT format('GRANT %I TO ${copier}', rolname) FROM pg_roles WHERE NOT rolsuper AND rolname !~ '^pg_' AND oid IN (
+  return `SELECT format('GRANT %I TO ${copier}', rolname) FROM pg_roles
+      WHERE rolname = '${privilegedRole}' OR NOT rolsuper AND rolname !~ '^pg_' AND oid IN (
       SELECT relowner FROM ${clientRelations} UNION SELECT nspowner FROM ${clientRelations}
       UNION SELECT datdba FROM pg_database WHERE datname = current_database())
     UNION ALL SELECT format('GRANT CONNECT ON DATABASE %I TO ${copier}', current_database())
