@@ -28,6 +28,7 @@ it("the body of a client that leaves before it is read is not waited for, and it
   await asked.promise;
   wire.socket.destroy();
   expect(await ended.promise).toBeInstanceOf(Error);
+  await new Promise((resolve) => setImmediate(resolve));
   expect(internalError).not.toHaveBeenCalled();
 });
 

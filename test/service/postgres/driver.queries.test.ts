@@ -237,47 +237,56 @@ describe("a statement that takes too long", () => {
   });
 });
 
-it.each<[string, Buffer, string, string]>([
-  ["opens", Buffer.alloc(0), "stock", 'database "stock" takes no session'],
-  ["ends", Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]), "BEGIN", "the statement took too long"],
-])("a session that its server never %s counts until its process has ended", async (_, welcome, asks, told) => {
-  const directory = temporaryDirectory("queries");
-  const socket = join(directory.path, "socket");
-  let session: Socket | undefined;
-  let heard = "";
-  const server = createServer({ allowHalfOpen: true }, (one) => {
-    session = one.on("data", (chunk) => (heard += chunk.toString("latin1")));
-    session.write(welcome);
-  });
-  await new Promise<void>((resolve) => server.listen(socket, resolve));
-  onTestFinished(() => {
-    server.close();
-    directory.remove();
-  });
-  let [entered, left] = [0, 0];
-  const admission: Admission = {
-    socket,
-    verifierOf: () => Promise.reject(new Error("not asked")),
-    end: () => Promise.resolve(),
-    inTurn: (check) => check(),
-    alone: (hash) => hash(),
-    onServerEnd: () => () => {},
-    logout: new AbortController().signal,
-    enter: () => {
-      entered += 1;
-    },
-    leave: () => {
-      left += 1;
-    },
-  };
-  const clock = new VirtualClock();
-  const queries = new Queries(clock, () => Promise.resolve(admission));
-  const refused = refusal(queries.run(query));
-  await expect.poll(() => heard).toContain(asks);
-  await clock.advance(12 * second);
-  expect(String(await refused)).toContain(told);
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect([entered, left]).toEqual([1, 0]);
-  session?.end();
-  await expect.poll(() => left).toBe(1);
-});
+const opened = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
+const none = Buffer.alloc(0);
+
+it.each<[string, Buffer, string, string, Buffer, string]>([
+  ["opens", none, "stock", 'database "stock" takes no session', none, ""],
+  ["opens in time", none, "stock", 'database "stock" takes no session', opened, message("X", "").toString("latin1")],
+  ["ends", opened, "BEGIN", "the statement took too long", none, ""],
+])(
+  "a session that its server never %s counts until its process has ended",
+  async (_, welcome, asks, told, late, closes) => {
+    const directory = temporaryDirectory("queries");
+    const socket = join(directory.path, "socket");
+    let session: Socket | undefined;
+    let heard = "";
+    const server = createServer({ allowHalfOpen: true }, (one) => {
+      session = one.on("data", (chunk) => (heard += chunk.toString("latin1")));
+      session.write(welcome);
+    });
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    onTestFinished(() => {
+      server.close();
+      directory.remove();
+    });
+    let [entered, left] = [0, 0];
+    const admission: Admission = {
+      socket,
+      verifierOf: () => Promise.reject(new Error("not asked")),
+      end: () => Promise.resolve(),
+      inTurn: (check) => check(),
+      alone: (hash) => hash(),
+      onServerEnd: () => () => {},
+      logout: new AbortController().signal,
+      enter: () => {
+        entered += 1;
+      },
+      leave: () => {
+        left += 1;
+      },
+    };
+    const clock = new VirtualClock();
+    const queries = new Queries(clock, () => Promise.resolve(admission));
+    const refused = refusal(queries.run(query));
+    await expect.poll(() => heard).toContain(asks);
+    await clock.advance(12 * second);
+    expect(String(await refused)).toContain(told);
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect([entered, left]).toEqual([1, 0]);
+    session?.write(late);
+    await expect.poll(() => heard).toContain(closes);
+    session?.end();
+    await expect.poll(() => left).toBe(1);
+  },
+);
