@@ -33,8 +33,7 @@ export function ownConfig({ sockets }: ConfigPorts, data: string, major: number)
     limits: smallest,
     temporaryDiskKiB: undefined,
     sockets: sockets.of(`data ${data}`),
-    // A subscription would take here what its publisher has for the branch.
-    settings: { max_logical_replication_workers: "0" },
+    settings: {},
     // Data with logical slots starts only so.
     logical: true,
     primary: undefined,
