@@ -1,3 +1,4 @@
+import { changeInParts } from "./change-in-parts.ts";
 import { setBack } from "./computes/set-back.ts";
 import { mostAtOnce } from "./domain/due-events.ts";
 import type { Service } from "./service.ts";
@@ -22,7 +23,7 @@ export function keepTime(service: Service): () => void {
     return (service.nextDue() ?? never) - latest;
   };
   return keep(service, left, () => {
-    if (isSetBack()) service.change(setBack);
+    if (isSetBack()) changeInParts(service, setBack);
     const now = clock.now();
     latest = now;
     service.settle(now, mostAtOnce);

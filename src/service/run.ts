@@ -1,4 +1,5 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { changeInParts } from "./change-in-parts.ts";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import { setBack } from "./computes/set-back.ts";
 import type { ServiceContext } from "./context.ts";
@@ -68,7 +69,7 @@ export async function runService(options: RunOptions, given: RunPorts): Promise<
     const firstKey = beginning.seedAtStart(service);
     const majors = beginning.projects.map(({ pgVersion }) => pgVersion);
     if (postgres) await postgres.begin(service, majors);
-    else service.change(setBack);
+    else changeInParts(service, setBack);
     timers.push(keepTime(service), keepClear(service));
     const origin = originOf(options, listening.port);
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);

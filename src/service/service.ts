@@ -1,4 +1,5 @@
 import { authenticate, knownCaller } from "./accounts/caller.ts";
+import { changeInParts } from "./change-in-parts.ts";
 import { Changes } from "./changes.ts";
 import { type Random, type ServiceClock, timestamp } from "./clock.ts";
 import { ModelBackend } from "./computes/model.ts";
@@ -158,8 +159,7 @@ export class Service {
   settle(now = this.context.clock.now(), most = Number.POSITIVE_INFINITY): void {
     const due = this.nextDue();
     if (due === undefined || due > now) return;
-    const errors = this.change((context) => settle(context, now, most));
-    for (const error of errors.values()) this.report(error);
+    changeInParts(this, (context) => settle(context, now, most).values());
   }
 
   /** Clears a part of what was deleted. */

@@ -1,3 +1,4 @@
+import { changeInParts } from "../change-in-parts.ts";
 import { within } from "../clock.ts";
 import { schedule, steps } from "../computes/chain.ts";
 import { inactivityEnd } from "../computes/inactivity.ts";
@@ -118,18 +119,14 @@ export class ActivityWatch {
       return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= askedAt);
     });
     if (changed.length === 0) return;
-    const note = (context: ServiceContext, at: number) => {
-      for (const endpoint of changed) {
-        // A compute that fails, for a mistake of ours, keeps no other one awake.
-        const error = context.store.part(() => {
-          this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
-          if (this.#due(endpoint) > askedAt) return;
-          schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
-        });
-        if (error !== undefined) this.#service.report(error);
-      }
-    };
-    unlessFull(() => this.#service.change(note));
+    const note = (context: ServiceContext, at: number) =>
+      // A compute that fails, for a mistake of ours, keeps no other one awake.
+      context.store.parts(changed, (endpoint) => {
+        this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
+        if (this.#due(endpoint) > askedAt) return;
+        schedule(context, { endpoint, at, pendingState: "idle" }, [steps.suspend]);
+      });
+    unlessFull(() => changeInParts(this.#service, note));
   }
 
   /** Last activity of a compute's clients, by the service's clock; `undefined` where its server does not say. */

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ownerOfProject } from "../accounts/owner.ts";
+import { changeInParts } from "../change-in-parts.ts";
 import type { ServiceClock } from "../clock.ts";
 import { scaled } from "../computes/durations.ts";
 import { messageOf } from "../error-message.ts";
@@ -173,7 +174,7 @@ export class Postgres {
 
   /** Makes what projects need, and then carries operations out. Rejects where a version `needed` is not there. */
   async begin(service: DrivenService, needed: readonly number[] = []): Promise<void> {
-    service.change(takeUp);
+    changeInParts(service, takeUp);
     const { store, processes, clock, ids, stderr, onError } = this.#ports;
     for (const major of needed) await this.#templates.edition(major);
     await this.#templates.prepare(store.projects.majorVersions(), this.#ports);

@@ -256,18 +256,18 @@ export class OperationRunner {
 
 /**
  * Takes up what an earlier process has left, before any call: no server runs yet, so what was active is idle until
- * somebody connects, and what never sleeps is started.
+ * somebody connects, and what never sleeps is started. Answers errors of parts.
  */
-export function takeUp(context: ServiceContext, at: number): void {
+export function takeUp(context: ServiceContext, at: number): unknown[] {
   const { operations, endpoints } = context.store;
   operations.setEnds(undefined);
-  for (const endpoint of endpoints.active()) {
+  return context.store.parts(endpoints.active(), (endpoint) => {
     Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined, meteredAt: undefined });
     endpoints.update(endpoint);
     const busy = operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0;
-    if (busy || endpoint.disabled || inactivitySeconds(context, endpoint) !== undefined) continue;
+    if (busy || endpoint.disabled || inactivitySeconds(context, endpoint) !== undefined) return;
     schedule(context, { endpoint, at, pendingState: "active" }, [steps.wake]);
-  }
+  });
 }
 
 /** Says enough as the reason of an operation. */

@@ -1,3 +1,4 @@
+import { changeInParts } from "../change-in-parts.ts";
 import { elapsed } from "../clock.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
@@ -52,15 +53,10 @@ export class UsageKeeper {
 
   #record(ids: readonly string[]): void {
     if (ids.length === 0) return;
-    unlessFull(() =>
-      this.#service.change((context, at) => {
-        for (const id of ids) {
-          // A compute that fails, for a mistake of ours, loses its own usage alone.
-          const error = context.store.part(() => recordOne(context, id, at));
-          if (error !== undefined) this.#service.report(error);
-        }
-      }),
-    );
+    // A compute that fails, for a mistake of ours, loses its own usage alone.
+    const record = (context: ServiceContext, at: number) =>
+      context.store.parts(ids, (id) => recordOne(context, id, at));
+    unlessFull(() => changeInParts(this.#service, record));
   }
 }
 

@@ -79,6 +79,11 @@ export class Store {
     return this.#db.part(change);
   }
 
+  /** Runs a part for each item, of which none keeps the others from theirs; answers the errors. */
+  parts<Item>(items: readonly Item[], change: (item: Item) => void): unknown[] {
+    return items.map((item) => this.part(() => change(item))).filter((error) => error !== undefined);
+  }
+
   /**
    * The JSON text of a project's endpoint list, where it is made already since the last change. Lists are by far the
    * most frequent call and up to megabytes long. To be called outside transactions, as one may be rolled back.

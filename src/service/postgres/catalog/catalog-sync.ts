@@ -48,6 +48,7 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   const version = await serverVersion(client);
   const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
   if (outdated) {
+    // Before any right: who has one could use it in what is not guarded yet.
     await guardDatabases({ client, connect: plan.connect });
     await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
     await attempts.make(() => dropSubscriptions({ client, connect: plan.connect }));

@@ -1,12 +1,29 @@
-import { type Connected, insideDatabases } from "../session/inside-database.ts";
+import { type Connected, databasesThat, insideDatabase } from "../session/inside-database.ts";
+import type { Session } from "../session/privileged-role.ts";
+import { Attempts } from "./attempts.ts";
 
-/** Keeps clients, in every database, from what leads further than their branch. */
+/**
+ * Keeps clients, in every database, from what leads further than their branch. One that cannot be entered keeps no
+ * other one unguarded, and one that a client copies meanwhile is guarded too; the first failure is thrown at the end.
+ */
 export async function guardDatabases(connected: Connected): Promise<void> {
+  const attempts = new Attempts(connected.client);
+  const tried = new Set<string>();
   // Also in the templates, as new databases are copies of them; -2 marks what is left of one that was dropped.
-  await insideDatabases(connected, "datconnlimit <> -2", async (inside) => {
-    await inside.query(outputPlugins);
-    await inside.query(systemViews);
-  });
+  const left = async () =>
+    (await databasesThat(connected.client, "datconnlimit <> -2")).filter(({ oid }) => !tried.has(oid));
+  for (let some = await left(); some.length > 0; some = await left()) {
+    for (const one of some) {
+      tried.add(one.oid);
+      await attempts.make(() => insideDatabase(connected, one, guard));
+    }
+  }
+  attempts.end();
+}
+
+async function guard(inside: Session): Promise<void> {
+  await inside.query(outputPlugins);
+  await inside.query(systemViews);
 }
 
 /**

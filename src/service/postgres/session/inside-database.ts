@@ -34,14 +34,19 @@ export async function insideDatabase(
   }
 }
 
-/** Acts inside each database of which a condition holds. A service that was killed may have left `template0` open. */
+/** Databases of which a condition holds. A service that was killed may have left `template0` open. */
+export async function databasesThat(client: Session, condition: string): Promise<(Shown & { oid: string })[]> {
+  const rows = await client.query(
+    `SELECT datname, datname = 'template0' OR NOT datallowconn, datconnlimit, oid FROM pg_database WHERE ${condition}`,
+  );
+  return rows.map(([name, closed, limit, oid]) => ({ oid: oid ?? "", name: name ?? "", closed, limit }));
+}
+
+/** Acts inside each database of which a condition holds. */
 export async function insideDatabases(
   connected: Connected,
   condition: string,
   act: (inside: Session) => Promise<unknown>,
 ): Promise<void> {
-  const shown = `SELECT datname, datname = 'template0' OR NOT datallowconn, datconnlimit FROM pg_database WHERE ${condition}`;
-  for (const [name, closed, limit] of await connected.client.query(shown)) {
-    await insideDatabase(connected, { name: name ?? "", closed, limit }, act);
-  }
+  for (const one of await databasesThat(connected.client, condition)) await insideDatabase(connected, one, act);
 }
