@@ -56,7 +56,7 @@ const gather = 400;
 /** The longest such time: a fetch may have lasted for a night in which the machine slept. */
 const longest = 10_000;
 
-/** Time after which a stream that was refused is asked for again, in milliseconds. */
+/** Time after which a stream that was refused is asked for again, in milliseconds; a page after up to twice that. */
 const retry = 5000;
 
 let announced = Number(main?.dataset.changes);
@@ -105,16 +105,21 @@ function update(part, next) {
 }
 
 async function refresh() {
+  clearTimeout(timer);
   timer = undefined;
   const begun = performance.now();
   const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
+  const text = await answer?.text().catch(() => undefined);
   took = performance.now() - begun;
-  // The service is unreachable, as a proxy may say: when it is back, the stream of changes triggers the next update.
-  if (answer === undefined || answer.status > 500) return;
-  if (main === null) return leave(answer);
+  // Out of reach, as a proxy may say, or without room: the stream of changes may stay open, and tell of no other one.
+  if (text === undefined || answer.status > 500) {
+    timer ??= setTimeout(refresh, retry * (1 + Math.random()));
+    return;
+  }
+  const page = new DOMParser().parseFromString(text, "text/html");
+  if (main === null) return leave(answer, page);
   if (answer.redirected) return location.replace(answer.url);
   if (!answer.ok) return location.reload();
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const next = page.querySelector("main[data-changes]");
   const header = document.querySelector("header");
   // Another person has signed in, in whose name its forms would act.
@@ -129,10 +134,9 @@ async function refresh() {
 }
 
 /** Leaves a page that shows no changes, such as rows of a database, once it is nobody's, or another person's. */
-async function leave(answer) {
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+function leave({ status }, page) {
   const other = page.querySelector("header form");
-  if (answer.status === 401 || (other !== null && !person.isEqualNode(other))) location.replace("/");
+  if (status === 401 || (other !== null && !person.isEqualNode(other))) location.replace("/");
 }
 
 /**
@@ -170,6 +174,8 @@ if (person !== null) {
   follow();
   document.addEventListener("visibilitychange", follow);
   addEventListener("pagehide", () => stream?.close());
+  // A browser may keep the page, and show it as it was, though the person has signed out meanwhile.
+  addEventListener("pageshow", ({ persisted }) => persisted && follow());
   addEventListener("focusout", () => {
     if (skipped) timer ??= setTimeout(refresh, gather);
   });

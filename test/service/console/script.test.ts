@@ -2,15 +2,23 @@ import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { script } from "../../../src/service/console/script.ts";
 
+function answerOf(status: number, text = Promise.resolve("")) {
+  return Promise.resolve({ ok: status < 400, status, text: () => text });
+}
+
 /** A page that runs the script: a stream of changes, and the waits before the page is fetched again. */
 class Page {
   readonly waits: number[] = [];
+  /** The streams that it has opened. */
+  streams = 0;
+  /** Shows the page again as it was left. */
+  showAgain: (event: { persisted: boolean }) => void = () => {};
   #now = 0;
   #fetch = () => {};
   #tell: (event: { data: string }) => void = () => {};
 
-  /** `drawn`: the random numbers; `takes`: the time of each fetch. */
-  constructor(drawn: number, takes: number) {
+  /** `drawn`: the random numbers; `takes`: the time of each fetch, and `gets` its answer. */
+  constructor(drawn: number, takes: number, gets = () => answerOf(200)) {
     const part = { dataset: { changes: "0" }, querySelectorAll: () => [] };
     const same = { isEqualNode: () => true };
     const shown = {
@@ -21,9 +29,14 @@ class Page {
     const listen = (event: string, act: (told: { data: string }) => void) => {
       if (event === "changes") this.#tell = act;
     };
+    const opened = () => {
+      this.streams += 1;
+    };
     runInNewContext(script.reply.body ?? "", {
       document: shown,
-      addEventListener: () => {},
+      addEventListener: (event: string, act: typeof this.showAgain) => {
+        if (event === "pageshow") this.showAgain = act;
+      },
       location: { href: "" },
       Math: { max: Math.max, min: Math.min, random: () => drawn },
       performance: { now: () => this.#now },
@@ -32,15 +45,20 @@ class Page {
         this.#fetch = act;
         return this.waits.length;
       },
+      clearTimeout: () => {},
       fetch: () => {
         this.#now += takes;
-        return Promise.resolve({ ok: true, status: 200, text: () => Promise.resolve("") });
+        return gets();
       },
       DOMParser: class {
         parseFromString = () => shown;
       },
       EventSource: class {
         addEventListener = listen;
+        close = () => {};
+        constructor() {
+          opened();
+        }
       },
     });
   }
@@ -77,4 +95,27 @@ it.each([
   await page.fetched();
   page.change(2);
   expect(page.waits).toEqual([400, ms]);
+});
+
+it.each([
+  ["is answered 502 by a proxy", () => answerOf(502)],
+  ["gets no answer", () => Promise.reject(new Error("the network is gone"))],
+  ["has the connection cut", () => answerOf(200, Promise.reject(new Error("the connection is cut")))],
+])(
+  "a page that %s as it is fetched after a change is fetched again, though no other change is told",
+  async (_, gets) => {
+    const page = new Page(0, 10, gets);
+    page.change(1);
+    await page.fetched();
+    await page.fetched();
+    expect(page.waits).toEqual([400, 5000, 5000]);
+  },
+);
+
+it("a page that the browser shows again as it was left follows the changes again, and hears so of the session's end", () => {
+  const page = new Page(0, 10);
+  page.showAgain({ persisted: false });
+  expect(page.streams).toBe(1);
+  page.showAgain({ persisted: true });
+  expect(page.streams).toBe(2);
 });
