@@ -24,15 +24,17 @@ export class Verifiers {
   }
 
   /**
-   * A role's verifier; of one that is not there, or has no password or a long verifier, one that nothing fits. `from`:
-   * the network whose client asks, as these take turns.
+   * A role's verifier; of one that is not there, or has no password, one that has expired or a long verifier, one that
+   * nothing fits. PgBouncer would go on with a session that is open. `from`: the network whose client asks, as these
+   * take turns.
    */
   of({ endpoint, server, config }: Running, role: string, from?: string): Promise<ScramVerifier> {
     const ask = async () => {
       const session = this.#sessions.get(server) ?? (await this.#open(server, config));
       const { rows } = await session.execute(
         `SELECT pg_catalog.left(rolpassword, ${longestVerifier}) FROM pg_catalog.pg_authid
-          WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name`,
+          WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name
+          AND (rolvaliduntil IS NULL OR rolvaliduntil OPERATOR(pg_catalog.>) pg_catalog.now())`,
         [role],
       );
       return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.secret, role);

@@ -88,6 +88,14 @@ it("checks passwords on the pooled host, the newest too, and lets nobody in as t
   expect(await rig.query(pooled, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
+it("a password that has expired lets nobody in, though PgBouncer has a session of its role", async () => {
+  const asCarl = pooled.replace(/app:npg_[^@]*@/, "carl:secret@");
+  await rig.query(direct, "CREATE ROLE carl LOGIN PASSWORD 'secret' VALID UNTIL 'infinity'");
+  expect(await rig.query(asCarl, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  await rig.query(direct, "ALTER ROLE carl VALID UNTIL '2001-01-01'");
+  await expect(rig.query(asCarl, "SELECT 1")).rejects.toThrow('password authentication failed for user "carl"');
+});
+
 it("cannot be led to another table of passwords by a client's search path", async () => {
   await rig.query(
     direct,
