@@ -275,12 +275,12 @@ export class Service {
     const request_id = requestIdOf(call) ?? this.context.ids.uuid();
     if (error instanceof Refusal) return refusalReply(error, request_id, { "x-request-id": request_id });
     const reply = this.internalError(error, request_id);
-    return this.#console.serves(call.path) ? this.#console.broken(call, request_id) : reply;
+    return this.#console.serves(call.path) ? this.#console.broken(request_id) : reply;
   }
 
   /** The answer to a call whose body is not read. */
   refused(call: ServiceCall, refusal: Refusal): ServiceReply {
-    return this.#console.serves(call.path) ? this.#console.refused(call, refusal) : refusalReply(refusal);
+    return this.#console.serves(call.path) ? this.#console.refused(refusal) : refusalReply(refusal);
   }
 
   /** Reports an internal error; the answer reveals nothing about it. */

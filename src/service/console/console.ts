@@ -127,18 +127,18 @@ export class Console {
   }
 
   /** The page for an internal error, whether anyone is signed in or not. */
-  broken({ path }: ServiceCall, requestId: string): ServiceReply {
+  broken(requestId: string): ServiceReply {
     const problem = {
       title: "Something went wrong here",
       message: `The service could not do this, through no fault of yours. Its log says why (request ${requestId}).`,
       advice: "Nothing was changed. Try again.",
     };
-    return pageReply(500, nothingHere, { ...unknownVisitor, path, problem });
+    return pageReply(500, nothingHere, { ...unknownVisitor, problem });
   }
 
   /** The page for a call whose form is not read. */
-  refused({ path }: ServiceCall, refusal: Refusal): ServiceReply {
-    return refusalPage(refusal, { ...unknownVisitor, path });
+  refused(refusal: Refusal): ServiceReply {
+    return refusalPage(refusal, unknownVisitor);
   }
 
   /** Reason to refuse a form before its session is checked. */
@@ -156,7 +156,7 @@ export class Console {
 
   #turnAway(call: ServiceCall, problem: Problem | undefined): ServiceReply {
     if (problem && isFromElsewhere(call)) {
-      return pageReply(403, nothingHere, { ...unknownVisitor, path: call.path, problem });
+      return pageReply(403, nothingHere, { ...unknownVisitor, problem });
     }
     if (problem) return this.#login.show(call, 403, problem);
     if (call.method !== "POST") return this.#login.show(call, call.path === "/" ? 200 : 401);
@@ -183,7 +183,7 @@ export class Console {
     try {
       if (!match) throw refusals.notFound("page");
       const { route } = match;
-      if ("ask" in route) return this.#asked(route, { call, visit, layout });
+      if ("ask" in route) return this.#asked(route, visit, layout);
       if (route.method === "POST") return submitted(route, visit, layout);
       const page = route.show(visit);
       if ("to" in page) return redirect(page.to);
@@ -196,7 +196,7 @@ export class Console {
   }
 
   /** Answers a form whose page has to be waited for. */
-  #asked(route: AskRoute, { call, visit, layout }: { call: ServiceCall; visit: Visit; layout: Layout }): ServiceReply {
+  #asked(route: AskRoute, visit: Visit, layout: Layout): ServiceReply {
     const later = route
       .ask(visit)
       .then((page) => pageReply(200, page, layout))
@@ -205,7 +205,7 @@ export class Console {
       .catch((error: unknown) => refusalPage(error, layout))
       .catch((error: unknown) => {
         this.#onError(error);
-        return this.broken(call, this.#context.ids.uuid());
+        return this.broken(this.#context.ids.uuid());
       });
     return { status: 202, headers: {}, later };
   }
@@ -263,7 +263,7 @@ function isSeen(call: ServiceCall): boolean {
 
 const assets = [stylesheet, script];
 
-const unknownVisitor = { account: undefined, token: "" };
+const unknownVisitor = { account: undefined, token: "", path: "" };
 
 const nothingHere: Page = {
   title: "Nothing here",
