@@ -149,3 +149,12 @@ it.each(["ana", "shop"] as const)("the rate limit of keys for one project is non
   const statuses = Array.from({ length: 20 }, () => shop.send(keys[name], `GET /projects/${project}`).status);
   expect(new Set(statuses)).toEqual(new Set([200]));
 });
+
+it("all keys of an organization, also those for one of its projects, have the organization's requests together", () => {
+  const shop = new Shop({ rateLimits: { perMinute: 3, perSecondAndRoute: 3 } });
+  const { key } = shop.ana("POST /organizations/org-shop/api_keys", { key_name: "second" }).body;
+  const statuses = [keys.shop, String(key), keys.scoped, String(key), keys.other].map(
+    (one) => shop.send(one, "GET /projects").status,
+  );
+  expect(statuses).toEqual([200, 200, 200, 429, 200]);
+});

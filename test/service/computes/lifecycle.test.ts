@@ -226,6 +226,15 @@ describe("a branch whose creation fails", () => {
   });
 });
 
+test("a compute that suspends is in a transition, and cannot be suspended once more", () => {
+  const shop = new Shop();
+  shop.active();
+  const path = `POST /projects/${project}/endpoints/${primary}/suspend`;
+  shop.write(path);
+  const message = "endpoint is in some transitive state, could not suspend";
+  expect(shop.ana(path)).toMatchObject({ status: 423, body: { message } });
+});
+
 test("an operation is begun after the one before it has ended, also where time passes while the call is answered", () => {
   const shop = new Shop();
   shop.write(`POST /projects/${project}/endpoints/${primary}/start`);

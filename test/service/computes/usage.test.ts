@@ -44,6 +44,8 @@ it.each([
   [5, 7.77],
 ])("usage is the same before and after it is recorded, of any computes (%i, time scale %f)", (seed, timeScale) => {
   const shop = shopWithRunning(seed, timeScale);
+  for (const table of ["projects", "branches"])
+    shop.database.run(`UPDATE ${table} SET active_ms = 700, compute_ms = 700`);
   const { context } = shop.core;
   const { store } = context;
   const at = shop.time.now();

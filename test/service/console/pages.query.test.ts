@@ -48,6 +48,8 @@ it("a statement runs as the chosen role with its own password, and only reads un
     },
   ]);
   expect([seen.status, textOf(seen)]).toEqual([200, expect.stringContaining("Answer 1 row Rows one 1")]);
+  await ask({ writes: "false" });
+  expect(asked.pop()?.writes).toBe(false);
   const again = await ask({ writes: "true" });
   expect([asked[1]?.writes, /name="writes" value="true"[^>]*checked/.test(again.html)]).toEqual([true, false]);
   expect(again.html).toContain(">SELECT 1</textarea>");

@@ -76,6 +76,38 @@ it("a role that is made and deleted while the roles and databases cannot all be 
   expect([...roles]).not.toContain("late");
 });
 
+it("roles lose their logins although what clients have changed in the server cannot be read", async () => {
+  const service = new TestService().applySeed({
+    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+    projects: [{ id: "p", owner: "acc-ana", branches: [{ id: "br-a", name: "main", default: true }] }],
+  });
+  const { store } = service.core.context;
+  const role = { name: "gone", login: true, passwordSource: "old" };
+  const catalog = JSON.stringify({ ...emptyCatalog, roles: [role] });
+  const data = { branchId: "br-a", generation: "1", catalog, maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
+  store.branchData.put(data);
+  const loggedOut: unknown[] = [];
+  const catalogs = new BranchCatalogs({
+    store,
+    clock: realClock,
+    storage: { of: () => ({ ...data, directory: "" }) },
+    passwordOf: (source) => source,
+    logOut: (...whose) => Promise.resolve(void loggedOut.push(whose.at(-1))),
+    report: () => {},
+    change: (act) => store.transaction(act),
+  });
+  const asked: string[] = [];
+  const query = (sql: string) => {
+    asked.push(sql);
+    if (asked.length === 1) return Promise.reject(new Error("a client holds it up"));
+    return Promise.resolve(sql.startsWith("SELECT rolname FROM pg_roles") ? [["gone"]] : []);
+  };
+  const session = Object.assign(JSON.parse("{}"), { query, close() {}, [Symbol.dispose]() {} });
+  const sync = catalogs.sync({ branchId: "br-a", generation: "1" }, () => Promise.resolve(session));
+  await expect(sync).rejects.toThrow("a client holds it up");
+  expect([asked.at(-1), loggedOut]).toEqual(['ALTER ROLE "gone" NOLOGIN PASSWORD NULL', [["gone"]]]);
+});
+
 describe("a server of data that its branch no longer means", () => {
   /** A branch with `neondb` in the store, whose data of generation `new` has nothing yet. */
   function branch() {
