@@ -14,6 +14,12 @@ const patienceMs = 20_000;
 const freely = 5;
 
 /**
+ * The most that all networks of a site of IPv6 hold together, as so many times what is free. One customer may have all
+ * of them, so some is left for other sites; or each network is another customer's, and none of these takes it alone.
+ */
+const ofSite = 7;
+
+/**
  * A budget that clients share, such as the bytes that the process holds for them (bodies on their way in, answers on
  * their way out), or connections. Each holder (an account, a compute, the address of a stranger) may hold as much as is
  * free, so one alone gets half of the budget, two a third each, and some is left for the next one however many there
@@ -22,6 +28,8 @@ const freely = 5;
 export class Shares {
   readonly #most: number;
   readonly #held = new Map<string, number>();
+  /** By site, what its networks hold together. */
+  readonly #sites = new Map<string, number>();
   /** By holder: the one of its patient holdings that may use the whole share. */
   readonly #firsts = new Map<string, Part>();
   /** Oldest first. */
@@ -45,7 +53,7 @@ export class Shares {
 
   /** The part of one request or connection, nothing at first. With a clock it is patient: `room` waits. */
   of(holder: string, clock?: Timers): Holding {
-    const part: Part = { holder, own: 0, isPatient: clock !== undefined, end: () => {} };
+    const part: Part = { holder, site: siteOf(holder), own: 0, isPatient: clock !== undefined, end: () => {} };
     return {
       take: (amount) => this.#take(part, amount),
       hold: (amount) => this.#change(part, amount - part.own),
@@ -61,9 +69,10 @@ export class Shares {
 
   #take(part: Part, amount: number): boolean {
     const held = (this.#held.get(part.holder) ?? 0) + amount;
+    const heldAtSite = part.site === undefined ? 0 : (this.#sites.get(part.site) ?? 0) + amount;
     const free = this.#most - this.#all - amount;
     if (part.isPatient && part.own > 0 && held > free / freely && !this.#isFirst(part)) return false;
-    if (held > free) return false;
+    if (held > free || heldAtSite > ofSite * free) return false;
     this.#change(part, amount);
     return true;
   }
@@ -75,11 +84,10 @@ export class Shares {
   }
 
   #change(part: Part, change: number): void {
-    const held = (this.#held.get(part.holder) ?? 0) + change;
     part.own += change;
     this.#all += change;
-    if (held > 0) this.#held.set(part.holder, held);
-    else this.#held.delete(part.holder);
+    add(this.#held, part.holder, change);
+    if (part.site !== undefined) add(this.#sites, part.site, change);
   }
 
   #wait(part: Part, amount: number, clock: Timers): Promise<boolean> {
@@ -135,6 +143,12 @@ export function jointly(...holdings: readonly Pick<Holding, "take" | "release">[
   return { take, release };
 }
 
+function add(amounts: Map<string, number>, key: string, change: number): void {
+  const amount = (amounts.get(key) ?? 0) + change;
+  if (amount > 0) amounts.set(key, amount);
+  else amounts.delete(key);
+}
+
 interface Waiting {
   part: Part;
   amount: number;
@@ -144,6 +158,7 @@ interface Waiting {
 /** A holding as the budget knows it. */
 interface Part {
   readonly holder: string;
+  readonly site: string | undefined;
   own: number;
   readonly isPatient: boolean;
   /** Ends its wait for room. */
@@ -165,4 +180,9 @@ export function networkOf(address = ""): string {
     .slice(0, 4)
     .map((group) => group || "0")
     .join(":");
+}
+
+/** The site of a holder that is a network of IPv6: its first 48 bits. */
+function siteOf(holder: string): string | undefined {
+  return /^([0-9a-f]+:){3}(?=[0-9a-f]+$)/i.exec(holder)?.[0];
 }

@@ -14,6 +14,14 @@ it("a holder alone gets half of the budget, the next ones half of what is left, 
   expect(bytes.all).toBe(84);
 });
 
+it("the thousands of networks of IPv6 that a provider gives one customer leave an eighth of the budget to others", () => {
+  const connections = new Shares(96);
+  const network = (index: number) => networkOf(`2001:db8:1:${index.toString(16)}::1`);
+  const ofEach = Array.from({ length: 1000 }, (_, index) => most(connections, network(index)));
+  expect(ofEach.slice(0, 4)).toEqual([48, 24, 12, 0]);
+  expect([connections.all, most(connections, networkOf("2001:db8:2::1"))]).toEqual([84, 6]);
+});
+
 it("bytes that are given back are free, once, and nothing is left of a holder that has given back all", () => {
   const bytes = new Shares(100);
   const [one, two] = [bytes.of("one"), bytes.of("one")];
