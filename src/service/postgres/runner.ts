@@ -1,3 +1,4 @@
+import { elapsed } from "../clock.ts";
 import { schedule, steps } from "../computes/chain.ts";
 import { inactivitySeconds } from "../computes/inactivity.ts";
 import { meter } from "../computes/meter.ts";
@@ -19,6 +20,9 @@ import { isFullDisk, PostgresUnusable, ServerFailed } from "./host/failure.ts";
 /** Number of times that a server may end on its own within a minute before it is left stopped. */
 const mostCrashes = 3;
 
+/** Removals rest for nine times as long as the last took, for so many milliseconds at most; its end is looked for. */
+const [longestRestMs, lookMs] = [10_000, 100];
+
 /**
  * Carries the operations of the service out on servers and data. What runs when the process ends runs again when the
  * next one begins: every step can be repeated.
@@ -35,6 +39,7 @@ export class OperationRunner {
   /** The computes whose servers are being stopped, as nothing needs them. */
   readonly #stopping = new Set<string>();
   readonly #removals = new Slots(1);
+  #restsUntil = 0;
   readonly #crashes = new Crashes();
   #sweeping = false;
   #sweepAgain = false;
@@ -229,11 +234,17 @@ export class OperationRunner {
   }
 
   async #removed(): Promise<void> {
+    const { clock } = this.#service.context;
+    // Each looks through the data of all branches, and changes come without end.
+    const left = () => this.#restsUntil - clock.now();
+    while (left() > 0 && left() <= longestRestMs && !this.#closed) await elapsed(clock, Math.min(lookMs, left()));
+    const begun = clock.now();
     try {
       if (!this.#closed) await this.#fleet.storage.removeUnrecorded(() => this.#closed);
     } catch (error) {
       if (!this.#closed) this.#service.report(error);
     }
+    this.#restsUntil = clock.now() + Math.min(longestRestMs, 9 * (clock.now() - begun));
   }
 
   /** Stops a server beside all others: clients may hold the end of it up, and other accounts do not wait for it. */

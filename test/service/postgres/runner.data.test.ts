@@ -184,9 +184,35 @@ describe("the removal of what nothing needs", () => {
     spy.mockReturnValue(held.promise);
     await start();
     await fakes.change(`POST ${compute}/suspend`);
+    await fakes.until(() => spy.mock.calls.length === 1);
+    await fakes.clock.looks();
     expect(spy).toHaveBeenCalledTimes(1);
     held.resolve();
     await fakes.until(() => spy.mock.calls.length === 2);
+  });
+
+  it("the removal rests for nine times as long as it took, as each looks through the data of all branches", async () => {
+    const spy = remove();
+    onTestFinished(() => spy.mockRestore());
+    spy.mockImplementationOnce(() => Promise.resolve(fakes.clock.advance(1000))).mockResolvedValue();
+    await start();
+    await fakes.until(() => spy.mock.calls.length === 1);
+    await fakes.change(`POST ${compute}/suspend`);
+    await fakes.clock.looks();
+    expect(spy).toHaveBeenCalledTimes(1);
+    fakes.clock.advance(9000);
+    await fakes.until(() => spy.mock.calls.length > 1);
+  });
+
+  it("a removal that rests keeps the service from no end", async () => {
+    const spy = remove();
+    onTestFinished(() => spy.mockRestore());
+    spy.mockImplementationOnce(() => Promise.resolve(fakes.clock.advance(1000))).mockResolvedValue();
+    await start();
+    await fakes.until(() => spy.mock.calls.length === 1);
+    await fakes.change(`POST ${compute}/suspend`);
+    await fakes.stop();
+    expect(spy).toHaveBeenCalledTimes(1);
   });
 
   it("the removal of data, which may be a million files, keeps no server from its end", async () => {
