@@ -59,6 +59,9 @@ const longest = 10_000;
 /** Time after which a stream that was refused is asked for again, in milliseconds; a page after up to twice that. */
 const retry = 5000;
 
+/** Time after which a page asks for the stream again, in milliseconds: it tells of no session whose time has passed. */
+const again = 600_000;
+
 let announced = Number(main?.dataset.changes);
 /** Time that the page took when it was fetched last, in milliseconds. */
 let took = 0;
@@ -172,10 +175,9 @@ function follow() {
 
 if (person !== null) {
   follow();
+  setInterval(follow, again);
   document.addEventListener("visibilitychange", follow);
   addEventListener("pagehide", () => stream?.close());
-  // A browser may keep the page, and show it as it was, though the person has signed out meanwhile.
-  addEventListener("pageshow", ({ persisted }) => persisted && follow());
   addEventListener("focusout", () => {
     if (skipped) timer ??= setTimeout(refresh, gather);
   });
