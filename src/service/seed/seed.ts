@@ -140,7 +140,10 @@ function plantCatalog(
     if (!catalog.role(branchId, owner)) {
       throw new BadSeed(`database ${name} of branch ${branchId} names owner ${owner}, which is no role of that branch`);
     }
-    if (!catalog.database(branchId, name)) catalog.createDatabase(branchId, { name, ownerName: owner }, at);
+    const there = catalog.database(branchId, name) ?? catalog.createDatabase(branchId, { name, ownerName: owner }, at);
+    if (there.ownerName !== owner) {
+      throw new BadSeed(`database ${name} of branch ${branchId} has two owners: ${there.ownerName} and ${owner}`);
+    }
   }
 }
 

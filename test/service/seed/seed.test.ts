@@ -239,6 +239,15 @@ it.each<[string, SeedInput]>([
     },
   ],
   [
+    "database neondb of branch br-a has two owners: neondb_owner and app",
+    {
+      accounts: [account],
+      projects: [
+        { ...project, branches: [{ id: "br-a", roles: ["app"], databases: [{ name: "neondb", owner: "app" }] }] },
+      ],
+    },
+  ],
+  [
     "a compute of project pro-a names branch br-z, which is not in that project",
     { accounts: [account], projects: [{ ...project, endpoints: [{ ...primary, branchID: "br-z" }] }] },
   ],
