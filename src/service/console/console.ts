@@ -103,6 +103,8 @@ export class Console {
     const accountId = session()?.accountId;
     const refused = (status: number): Exchange => ({ kind: "answer", reply: { status, headers: {} }, delayMs: 0 });
     if (accountId === undefined) return refused(401);
+    // Browsers open few connections to one service: a page of another port would keep them from ours.
+    if (isFromElsewhere(call)) return refused(403);
     const open = this.#streams.stream(accountId, () => session() !== undefined);
     return open ? { kind: "stream", open, delayMs: 0 } : refused(503);
   }

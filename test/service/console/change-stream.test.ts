@@ -34,8 +34,9 @@ class Follower {
   }
 }
 
-function exchangeOf({ cookie }: Visitor) {
-  return shop.core.exchange({ method: "GET", path: "/app/changes", headers: cookie === undefined ? {} : { cookie } });
+function exchangeOf({ cookie }: Visitor, more: Readonly<Record<string, string>> = {}) {
+  const headers = { ...more, ...(cookie !== undefined && { cookie }) };
+  return shop.core.exchange({ method: "GET", path: "/app/changes", headers });
 }
 
 function statusOf(visitor: Visitor): number | undefined {
@@ -195,4 +196,11 @@ it("a page with a refused form is not fetched again: to fetch it would be anothe
   expect(changesOf(ana.post(`${computePath}/restart`).html)).toBeNaN();
   expect(changesOf(ana.get("/app/keys").html)).toBeNaN();
   expect(changesOf(ana.get(computePath).html)).toBeGreaterThan(0);
+});
+
+it("a page of another port or a sister domain, with which browsers send the cookie, gets no stream", () => {
+  const ana = signedIn();
+  const exchange = exchangeOf(ana, { "sec-fetch-site": "same-site" });
+  expect(exchange).toMatchObject({ kind: "answer", reply: { status: 403 } });
+  expect(exchangeOf(ana, { "sec-fetch-site": "same-origin" }).kind).toBe("stream");
 });
