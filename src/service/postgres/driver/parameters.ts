@@ -39,7 +39,7 @@ function exactly(_key: string, value: unknown, context?: { source?: string }): u
  * driver itself sends strings. Throws `Rejection`.
  */
 export function parameterText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
+  if (value === null) return null;
   if (typeof value === "string") return value;
   try {
     return Array.isArray(value) ? arrayText(value, 1) : jsonText(value);
@@ -58,7 +58,7 @@ function arrayText(values: readonly unknown[], dimension: number): string {
 
 /** Strings are quoted: without quotes NULL, braces, commas, spaces and nothing at all would mean something else. */
 function elementText(value: unknown, dimension: number): string {
-  if (value === null || value === undefined) return "NULL";
+  if (value === null) return "NULL";
   if (Array.isArray(value)) return arrayText(value, dimension + 1);
   const text = typeof value === "string" ? value : jsonText(value);
   const plain = typeof value === "boolean" || typeof value === "number" || value instanceof ExactNumber;

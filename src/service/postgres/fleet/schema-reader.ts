@@ -1,5 +1,5 @@
 import { messageOf } from "../../error-message.ts";
-import { Refusal, refusals, required } from "../../refusal.ts";
+import { refusals, required } from "../../refusal.ts";
 import type { Store } from "../../store/store.ts";
 import type { BranchCopies } from "../branches/branch-copies.ts";
 import { PostgresUnusable, ServerFailed } from "../host/failure.ts";
@@ -49,7 +49,6 @@ export class SchemaReader {
         }
       });
     } catch (error) {
-      if (error instanceof Refusal) throw error;
       if (error instanceof AnswerTooLarge) {
         throw refusals.unprocessable(
           `the schema of database ${database} is larger than ${longestSchema / 1024 ** 2} MiB: read it with pg_dump`,
