@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { OperationsAnswer } from "../../../src/api/operation.ts";
 import { type Answer } from "../support/service.ts";
@@ -188,6 +188,16 @@ describe("creating a branch", () => {
       .parse(shop.send(keys.bob, "GET /projects/bob-own/branches").body);
     shop.send(keys.bob, `DELETE /projects/bob-own/branches/${branches[0]?.id}`);
     expect(create().status).toBe(201);
+  });
+
+  it.each([
+    ["parent-data", false],
+    ["parent-schema", true],
+    ["schema-only", true],
+  ])("a branch with the init_source %s is made without rows: %s", (init_source, schemaOnly) => {
+    const copied = vi.spyOn(shop.core.context.catalog, "copyToNew");
+    const { id } = made({ init_source });
+    expect(copied.mock.calls).toEqual([[main, id, expect.any(Number), { point: undefined, schemaOnly }]]);
   });
 
   it("a branch with the schema of its parent alone is a child of it, and of none that ends", () => {

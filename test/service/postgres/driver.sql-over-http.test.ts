@@ -196,6 +196,21 @@ it("a client for which its compute, or the share of its owner, has no place gets
 const row = Buffer.from("D\0\0\0\x14\0\x01\0\0\0\x0a0123456789", "latin1");
 const done = Buffer.concat([Buffer.from("C\0\0\0\x0dSELECT 1\0", "latin1"), ready]);
 
+it.each([
+  ["INSERT 0 3", "INSERT", 3],
+  ["UPDATE 2", "UPDATE", 2],
+  ["CREATE TABLE", "CREATE", null],
+])("a statement whose server says %s is the command %s of %s rows", async (tag, command, rowCount) => {
+  const { admission } = await compute((socket) => {
+    socket.once("data", () => {
+      socket.write(welcome);
+      socket.once("data", () => socket.write(Buffer.concat([message("C", `${tag}\0`), ready])));
+    });
+  });
+  const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
+  expect(JSON.parse(Buffer.concat([...(answer.pieces ?? [])]).toString())).toMatchObject({ command, rowCount });
+});
+
 it("an answer beyond the share of its compute ends the statement, and says why", async () => {
   const heard: Buffer[] = [];
   const { admission, left } = await compute((socket) => {

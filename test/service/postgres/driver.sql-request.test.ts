@@ -98,6 +98,7 @@ test.each([
   ["[true,false,null,1.5,-1e-7]", "{true,false,NULL,1.5,-1e-7}"],
   ['[{"a":[1,"x"]},{"b":null}]', String.raw`{"{\"a\":[1,\"x\"]}","{\"b\":null}"}`],
   ["[9007199254740993,[1.10]]", "{9007199254740993,{1.10}}"],
+  ["[[[[[[1]]]]]]", "{{{{{{1}}}}}}"],
 ])("the JSON array %s is the array %s of Postgres", (json, text) => {
   expect(texts(`[${json}]`)).toEqual([text]);
 });

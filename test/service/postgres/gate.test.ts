@@ -88,6 +88,17 @@ it.each([
     },
     "could not be started",
   ],
+  [
+    "is refused, because the start of its compute was cancelled",
+    () => {
+      shop.core.change(({ store }, at) => {
+        for (const one of store.operations.unfinishedOf(project, primary))
+          store.operations.setStatus(one.seq, "cancelled", at, undefined);
+      });
+      stored({ pendingState: undefined, currentState: "idle" });
+    },
+    "could not be started",
+  ],
 ])("a client that waited for its compute and then %s follows no change any more", async (_, happen, refusal) => {
   const waiting = gate.admit(target);
   expect(followers.size).toBe(1);
@@ -101,6 +112,15 @@ it.each([
   expect(outcome ?? "").toContain(refusal ?? "");
   expect(outcome === undefined).toBe(refusal === undefined);
   expect([followers.size, sessions.any(primary)]).toEqual([0, refusal === undefined]);
+});
+
+it("a client that waited for its compute is not let in while that is being suspended", async () => {
+  const waiting = gate.admit(target);
+  stored({ pendingState: "idle", currentState: "active" });
+  expect(followers.size).toBe(1);
+  stored({ pendingState: undefined });
+  await waiting;
+  expect(followers.size).toBe(0);
 });
 
 it("a thousand clients of a compute that starts, and that falls asleep again, are one wait and a change each time", async () => {

@@ -80,6 +80,9 @@ it("copies a running server, for a branch or as a base of its history, onto no d
   await expect(full.copy(from, home.making("br-b.2"), edition)).rejects.toThrow(message);
   await expect(full.addBase("br-a")).rejects.toThrow(message);
   expect([session.query.mock.calls, session[Symbol.dispose].mock.calls.length]).toEqual([[], 2]);
+  const stopped = storage(0);
+  vi.spyOn(stopped, "of").mockReturnValue({ ...recordedOf("br-a"), directory: from });
+  await expect(stopped.addBase("br-a")).resolves.toBeUndefined();
   expect(existsSync(home.making("br-b.2"))).toBe(false);
 });
 
@@ -107,6 +110,17 @@ it("removes what no branch has, and never what a branch gets meanwhile", async (
   recorded.push(recordedOf("br-a"));
   await removing;
   expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
+});
+
+it("removes nothing of a compute that comes back with its branch while much else is removed", async () => {
+  const shop = new Shop();
+  store.close();
+  ({ store } = shop.core.context);
+  mkdirSync(home.replica(primary), { recursive: true });
+  writeFileSync(home.log(primary), "");
+  vi.spyOn(store.endpoints, "goneAmong").mockImplementation((ids) => new Set(ids));
+  await storage(0).removeUnrecorded();
+  expect([existsSync(home.replica(primary)), existsSync(home.log(primary))]).toEqual([true, true]);
 });
 
 /** The statements that a look for what is left over runs, while so many computes have a log and a replica's data. */

@@ -83,6 +83,19 @@ describe("a branch of a parent", () => {
     expect(fakes.contentOf(id).rows).toEqual(["early", "late"]);
   });
 
+  it("a branch has the limits of its parent's data: a standby that has less would not start on the log of that", async () => {
+    const size = { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 };
+    await fakes.change(`PATCH ${compute}`, { endpoint: size });
+    await start();
+    const limits = (id: string) => {
+      const { maxConnections, maxWorkerProcesses, maxLocks } = fakes.store.branchData.get(id) ?? {};
+      return [maxConnections, maxWorkerProcesses, maxLocks];
+    };
+    const { id } = await fakes.branch({});
+    expect(limits(id)).toEqual(limits(main));
+    expect(limits(id)[0]).toBeGreaterThan(1000);
+  });
+
   it("a branch of a branch whose data is gone fails, and says which", async () => {
     rmSync(fakes.directoryOf(), { recursive: true });
     await fakes.send(`POST /projects/${project}/branches`, { branch: {} });
@@ -124,6 +137,18 @@ describe("a branch from a parent's past", () => {
       runs ? "active" : "idle",
     ]);
     expect(Object.keys(server.data.content.databases)).toEqual(Object.keys(fakes.contentOf().databases));
+  });
+
+  it("a branch of then takes no base from the history of its parent that was made since, and all roles are brought", async () => {
+    const { time } = await twoRows();
+    const inheriting = vi.spyOn(BranchHistory.prototype, "inherit");
+    onTestFinished(() => inheriting.mockRestore());
+    const { id } = await fakes.branch({ parent_timestamp: time });
+    const [[, { at }] = [undefined, { at: Number.NaN }]] = inheriting.mock.calls;
+    expect(at).toBeLessThan(Date.parse(time));
+    const roles = (branchId: string) => JSON.parse(fakes.store.branchData.get(branchId)?.catalog ?? "{}").roles.length;
+    expect([roles(main), roles(id)]).toEqual([expect.any(Number), 0]);
+    expect(roles(main)).toBeGreaterThan(0);
   });
 
   it("the log that a recovery reads has been taken before, so that the server cannot remove it meanwhile", async () => {

@@ -78,3 +78,20 @@ it("a service starts also where another one that starts removes the same tempora
   await opened({ ...system, facts });
   expect(existsSync(left)).toBe(false);
 });
+
+it.each([
+  [74, true],
+  [75, false],
+])("sockets whose directory has a path of %s bytes lie within the data: %s", async (length, isWithin) => {
+  const beside = "/d.sqlite.postgres/s".length;
+  const directory = join(temporary, "d".repeat(length - beside - temporary.length - 1));
+  mkdirSync(directory);
+  const home = await Home.open({
+    data: join(directory, "d.sqlite"),
+    user: undefined,
+    processes: system,
+    clock: realClock,
+  });
+  expect([join(home.root, "s").length, home.sockets.startsWith(directory)]).toEqual([length, isWithin]);
+  await home.close();
+});

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../../src/service/computes/connect.ts";
@@ -288,6 +288,23 @@ it("each server that only the service uses has a log of its own, which goes with
   fakes.machine.complaint = "FATAL:  no more\n";
   await expect(read(main)).rejects.toThrow("the server did not start: no more");
   expect([...(await fakes.names("making")), ...(await fakes.names("logs"))]).toEqual([]);
+});
+
+it("a server that an earlier process has left in the data of a branch is stopped before another starts", async () => {
+  writeFileSync(join(fakes.directoryOf(), "postmaster.pid"), `99\n${fakes.directoryOf()}\n0\n`);
+  const found = vi.spyOn(fakes.machine, "processesIn").mockResolvedValueOnce([99]);
+  onTestFinished(() => found.mockRestore());
+  await start();
+  expect(eventsFrom(0).slice(-2)).toEqual(["signal 99", `start ${main}`]);
+});
+
+it("a server starts without what is prepared in its data and would keep every session from it", async () => {
+  const prepared = join(fakes.directoryOf(), "pg_twophase", "0000000000000001");
+  // A lock in ACCESS EXCLUSIVE MODE of pg_database.
+  const lock = Buffer.from("140000000100000001000000ee040000000000000000000008000000", "hex");
+  writeFileSync(prepared, lock);
+  await start();
+  expect(existsSync(prepared)).toBe(false);
 });
 
 it("the history of a branch is kept while its primary runs, every five seconds", async () => {

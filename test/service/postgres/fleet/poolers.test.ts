@@ -114,6 +114,13 @@ it("gives all clients of one server the same pooler", async () => {
   expect(started).toHaveLength(1);
 });
 
+it("takes as many clients as pooled hosts have, for nine tenths of the server's connections", async () => {
+  await poolers.socketBefore("ep-main", { server: postgres().server, config });
+  const ini = readFileSync(join(home.root, "poolers", "ep-main.ini"), "utf8");
+  expect(ini).toContain("\nmax_client_conn = 10000\n");
+  expect(ini).toContain(`\ndefault_pool_size = ${Math.floor(0.9 * config.limits.maxConnections)}\n`);
+});
+
 it("gives two computes poolers of their own", async () => {
   const [one, other] = [postgres(), postgres()];
   const first = await poolers.socketBefore("ep-main", { server: one.server, config });

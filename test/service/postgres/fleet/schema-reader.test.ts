@@ -1,8 +1,11 @@
+import { getEventListeners } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { SchemaReader } from "../../../../src/service/postgres/fleet/schema-reader.ts";
+import { PostgresUnusable, ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
 import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
+import { refusals } from "../../../../src/service/refusal.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 import { main, Shop } from "../../support/shop.ts";
 
@@ -51,14 +54,25 @@ it("a client that leaves while the session for its schema opens has nothing read
   await expect.poll(() => heard).toEqual(["X\0\0\0\x04"]);
 });
 
-it("the session in which a schema could not be read is ended", async () => {
+it("a schema cannot be read now where its branch's data, or a program of Postgres, is missing", async () => {
+  for (const error of [new ServerFailed("no data"), new PostgresUnusable("no data")])
+    await expect(readerOf(() => Promise.reject(error)).read(main, "stock")).rejects.toThrow(
+      "the schema of database stock cannot be read now: no data",
+    );
+  const refusal = refusals.unprocessable("not here");
+  await expect(readerOf(() => Promise.reject(refusal)).read(main, "stock")).rejects.toBe(refusal);
+});
+
+it("the session in which a schema could not be read is ended, and its client's end heard no more", async () => {
   let heard = "";
+  const gone = new AbortController();
   const refused = Buffer.from("E\0\0\0\x17SERROR\0C42501\0Mno\0\0Z\0\0\0\x05I", "latin1");
   const socket = await listening((connection, chunk) => {
     heard += chunk.toString("latin1");
     connection.write(refused);
   });
   const connect = (database: string) => SqlClient.connect({ socket, user: "cloud_admin", password: "", database });
-  await expect(readerOf(connect).read(main, "stock")).rejects.toThrow("no");
+  await expect(readerOf(connect).read(main, "stock", gone.signal)).rejects.toThrow("no");
+  expect(getEventListeners(gone.signal, "abort")).toEqual([]);
   await expect.poll(() => heard.slice(-5)).toBe("X\0\0\0\x04");
 });
