@@ -139,6 +139,14 @@ describe("the compute that a client means", () => {
     expect(routed.parameters.get("user")).toBe("ana");
   });
 
+  it("no parameter of a client has a backslash at the pooled host, but for the names of its role and database", () => {
+    const said = { user: "a\\b", database: "c\\d", application_name: "C:\\app", options: "-c TimeZone=a\\\\b\\ c" };
+    const parametersAt = (host: string) => Object.fromEntries(route(new Map(Object.entries(said)), host).parameters);
+    expect(parametersAt("ep-a.localhost")).toEqual(said);
+    const changed = { application_name: "C:/app", options: "-c TimeZone=a/b\\ c" };
+    expect(parametersAt("ep-a-pooler.localhost")).toEqual({ ...said, ...changed });
+  });
+
   test.each<[options: string | undefined, serverName: string | undefined, message: RegExp]>([
     [undefined, undefined, /names no compute/],
     ["-c geqo=off", "localhost", /names no compute/],

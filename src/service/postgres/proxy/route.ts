@@ -86,10 +86,20 @@ function routedTo(id: string, parameters: Parameters): Routed {
     throw new Rejection("3D000", `the pooled host does not ${what} "${poolerConsole}": use the direct host`);
   }
   const rest = optionWords(parameters.get("options") ?? "").filter((word) => !parameter.test(word));
-  const passed = new Map(parameters).set("database", database);
+  const value = target.pooled ? withoutBackslash : (given: string) => given;
+  const passed = new Map([...parameters].map(([name, given]) => [name, value(given)]));
+  passed.set("user", user).set("database", database);
   if (rest.length === 0) passed.delete("options");
-  else passed.set("options", rest.map(escaped).join(" "));
+  else passed.set("options", rest.map((word) => escaped(value(word))).join(" "));
   return { target, parameters: passed };
+}
+
+/**
+ * PgBouncer has its own session, as superuser, set a client's parameters too, and doubles a backslash in them: in some
+ * encodings, such as SJIS, the first of both is a part of the letter before, and what follows would be a statement.
+ */
+function withoutBackslash(value: string): string {
+  return value.replaceAll("\\", "/");
 }
 
 function targetOf(id: string): Target {

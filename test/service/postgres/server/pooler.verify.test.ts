@@ -109,6 +109,16 @@ it("cannot be led to another table of passwords by a client's search path", asyn
   expect(await rig.query(pooled, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
+it("a client's parameters are no statements in the session, as superuser, in which PgBouncer looks for passwords", async () => {
+  await rig.query(direct, "ALTER DATABASE stock SET backslash_quote = on");
+  await rig.change("POST", `/projects/${project}/endpoints/${primary}/restart`);
+  // In SJIS the second byte of the first letter makes one letter with a backslash.
+  const name = encodeURIComponent("Á\\';ALTER ROLE app SUPERUSER--");
+  for (const given of ["", "", `&application_name=${name}`])
+    await runProgram("psql", ["--command", "SELECT 1", `${pooled}&client_encoding=SJIS${given}`]);
+  expect(await rig.query(direct, "SELECT rolsuper FROM pg_roles WHERE rolname = 'app'")).toEqual([{ rolsuper: false }]);
+});
+
 it("ends the pooler with its server, and starts it again with the next client", async () => {
   await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
   await expect.poll(poolers).toEqual([]);
