@@ -19,6 +19,7 @@ import { ServerFailed } from "./host/failure.ts";
 import { socketIn } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
 import type { Target } from "./proxy/proxy.ts";
+import { mostReaders } from "./server/config.ts";
 import { cutName } from "./session/quoting.ts";
 import { loggedOut, Rejection } from "./session/rejection.ts";
 
@@ -73,8 +74,8 @@ export class Gate {
   /** Rejects with `Rejection`. The compute stays awake for the client from now until `leave` is called. */
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
-    const { endpointId, pooled, from } = target;
-    const session: Session = { endpointId, pooled, counts: false, logout: new AbortController() };
+    const { endpointId, pooled, replicates, from } = target;
+    const session: Session = { endpointId, pooled, replicates, counts: false, logout: new AbortController() };
     try {
       this.#enter(session);
       for (let tries = 0; tries < mostTries; tries += 1) {
@@ -120,6 +121,9 @@ export class Gate {
     const limit = mostClients(this.#service.context, endpoint, pooled);
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
+    }
+    if (session.replicates && this.#sessions.replicating(endpointId) >= mostReaders.clients) {
+      throw new Rejection("53300", `compute ${endpointId} takes ${mostReaders.clients} clients that replicate`);
     }
     // PgBouncer keeps sessions for the next clients.
     if (pooled && this.#ports.poolers) running.expectClient();

@@ -238,6 +238,23 @@ it.each<[string, () => Gate]>([
   await expect(enter(primary)).rejects.toThrow("have their share");
 });
 
+it("ten clients of a compute replicate at most, and leave room for replicas and for other clients", async () => {
+  shop.active();
+  const enter = async (replicates: boolean) => {
+    const admission = await gate.admit({ ...target, replicates });
+    admission.enter();
+    return admission;
+  };
+  // One that has not logged in takes no place.
+  await gate.admit({ ...target, replicates: true });
+  const one = await enter(true);
+  for (let i = 0; i < 9; i += 1) await enter(true);
+  await expect(enter(true)).rejects.toThrow(`compute ${primary} takes 10 clients that replicate`);
+  await enter(false);
+  one.leave();
+  await enter(true);
+});
+
 it("a client for which one share has no room holds nothing of the other one", async () => {
   const [budget, processShares] = [new Shares(), new Shares(1)];
   gate = newGate(budget, { processShares });

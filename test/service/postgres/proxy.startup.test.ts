@@ -191,6 +191,18 @@ describe("the compute that a client means", () => {
     expect(() => routeByPassword(named, "endpoint=ep-a;secret")).toThrow(/not permitted to log in/);
   });
 
+  it("a client that replicates is told from others, however it names its compute", () => {
+    const replicating = new Map([...given(), ["replication", "database"]]);
+    const targets = [
+      route(replicating, "ep-a.localhost").target,
+      routeByPassword(replicating, "endpoint=ep-a-pooler;secret").routed.target,
+    ];
+    expect(targets).toEqual([
+      { endpointId: "ep-a", pooled: false, replicates: true },
+      { endpointId: "ep-a", pooled: true, replicates: true },
+    ]);
+  });
+
   it.each([
     ["endpoint=ep-a;secret", "ep-a", false, "secret"],
     ["project=ep-a;secret", "ep-a", false, "secret"],

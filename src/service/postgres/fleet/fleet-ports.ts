@@ -60,3 +60,8 @@ export function servedBy({ endpoint: { branchId }, generation }: Running): Serve
 export function isPrimary({ type }: StoredEndpoint): boolean {
   return type === "read_write";
 }
+
+/** The replicas of a branch among servers that run. */
+export function replicasOf(branchId: string, running: readonly Running[]): Running[] {
+  return running.filter(({ endpoint }) => endpoint.branchId === branchId && !isPrimary(endpoint));
+}

@@ -10,14 +10,14 @@ import { forgetPrepared } from "../data/prepared-files.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
 import { stopLeftover } from "../host/leftover.ts";
 import { allowedOf } from "../server/allowed-settings.ts";
-import { isBelow, type Limits, largerOf, limitsOf, type ServerConfig } from "../server/config.ts";
+import { isBelow, type Limits, largerOf, limitsOf, mostReaders, type ServerConfig } from "../server/config.ts";
 import { startWithLocksLeft } from "../server/locks-left.ts";
 import type { Act } from "../server/own-server.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "../server/server.ts";
 import type { Edition } from "../server/templates.ts";
 import { unreachablePrepared } from "../session/prepared.ts";
 import { unheld } from "../session/unheld.ts";
-import { type FleetPorts, isPrimary, type Running, servedBy } from "./fleet-ports.ts";
+import { type FleetPorts, isPrimary, type Running, replicasOf, servedBy } from "./fleet-ports.ts";
 import { Logouts } from "./logouts.ts";
 import { OwnServers } from "./own-servers.ts";
 import { type BranchPlace, ReplicaData } from "./replica-data.ts";
@@ -210,14 +210,15 @@ export class Fleet {
 
   /** The standbys that would stop following a primary of these limits. */
   #standbysBelow(branchId: string, limits: Limits): StoredEndpoint[] {
-    return this.running()
-      .filter(({ endpoint }) => endpoint.branchId === branchId && endpoint.type === "read_only")
+    return replicasOf(branchId, this.running())
       .filter(({ config: { limits: own } }) => isBelow(own, limits))
       .map(({ endpoint }) => endpoint);
   }
 
   async #startReplica(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
     const { home } = this.#ports;
+    if (replicasOf(endpoint.branchId, this.running()).length >= mostReaders.replicas)
+      throw new ServerFailed(`${mostReaders.replicas} replicas of its branch run, and no more can: suspend one`);
     const branch = this.storage.of(endpoint.branchId);
     const data = home.replica(endpoint.id);
     const running = this.#serverOn(branch.directory);

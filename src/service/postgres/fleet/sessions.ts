@@ -2,6 +2,8 @@
 export interface Session {
   endpointId: string;
   pooled: boolean;
+  /** True if it reads the log of the compute's server. */
+  replicates?: boolean | undefined;
   /** True if it takes one of the compute's connections: it has logged in. Changed by `logIn` alone. */
   counts: boolean;
   /** Absent before the client has said it. */
@@ -62,6 +64,11 @@ export class Sessions {
   /** Number of clients that have logged in. */
   count(endpointId: string, pooled: boolean): number {
     return this.#counts.get(`${endpointId} ${pooled}`) ?? 0;
+  }
+
+  /** Number of clients that have logged in and replicate. */
+  replicating(endpointId: string): number {
+    return [...(this.#open.get(endpointId) ?? [])].filter(({ counts, replicates }) => counts && replicates).length;
   }
 
   #change({ endpointId, pooled }: Session, by: 1 | -1): void {

@@ -6,6 +6,8 @@ import { Rejection } from "../session/rejection.ts";
 export interface Target {
   endpointId: string;
   pooled: boolean;
+  /** True if the client reads the log of the compute's server. */
+  replicates?: boolean;
   /** The network of the client; absent where the service is its own. */
   from?: string;
 }
@@ -76,7 +78,7 @@ function namesIn(parameters: Parameters, serverName: string | undefined): Set<st
 }
 
 function routedTo(id: string, parameters: Parameters): Routed {
-  const target = targetOf(id);
+  const target = { ...targetOf(id), ...(parameters.has("replication") && { replicates: true }) };
   const user = parameters.get("user") ?? "";
   // A database that is not named, or by an empty name, has that of the user.
   const database = parameters.get("database") || user;

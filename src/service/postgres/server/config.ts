@@ -26,6 +26,9 @@ export function limitsOf(
   };
 }
 
+/** The most that read the log of a server: clients of a compute that replicate, and replicas of a branch. */
+export const mostReaders = { clients: 10, replicas: 10 };
+
 /** Workers of autovacuum: functions of clients run in them, in which they may stay for ever. */
 const vacuumWorkers = (settings: ServerConfig["settings"]) => settingNumber(settings, "autovacuum_max_workers");
 
@@ -91,7 +94,8 @@ export function configText(config: ServerConfig): string {
     // Files of the branch: sessions at one server could fill the memory that all of the machine share, for all of them.
     dynamic_shared_memory_type: "mmap",
     wal_level: logical ? "logical" : "replica",
-    max_wal_senders: "10",
+    // Clients leave room for replicas: one that finds none shows old data, and lets old passwords in.
+    max_wal_senders: String(mostReaders.clients + mostReaders.replicas),
     max_replication_slots: "10",
     // No subscription reads a slot of the data that this is a copy of, nor connects, before it is dropped.
     max_logical_replication_workers: "0",

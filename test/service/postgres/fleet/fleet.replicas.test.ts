@@ -150,6 +150,18 @@ describe("a replica", () => {
     expect(computes.map((id) => serverOf(id)?.setting("max_connections"))).toEqual(["901"]);
   });
 
+  it("no more replicas of a branch run than can read its log, and one starts once another is suspended", async () => {
+    const ids = [];
+    for (let i = 0; i < 11; i += 1) ids.push(await replica());
+    const last = ids.at(-1) ?? "";
+    const reasons = () => fakes.operations().flatMap(({ error }) => error ?? []);
+    expect(reasons()).toEqual(["10 replicas of its branch run, and no more can: suspend one"]);
+    expect([serverOf(ids[9] ?? ""), serverOf(last)].map((one) => one !== undefined)).toEqual([true, false]);
+    await fakes.change(`POST /projects/${project}/endpoints/${ids[0]}/suspend`);
+    await fakes.change(`POST /projects/${project}/endpoints/${last}/start`);
+    expect(serverOf(last)?.setting("max_wal_senders")).toBe("20");
+  });
+
   it("a replica whose settings its clients hold up keeps them from it, and its primary is not started for that", async () => {
     await start();
     const id = await replica();

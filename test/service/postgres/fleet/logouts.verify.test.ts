@@ -122,3 +122,18 @@ describe("a session of a client", () => {
     expect((await own.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   });
 });
+
+it("a replica that starts follows its primary although clients have all connections that replicate", async () => {
+  const uri = await rig.uri();
+  const replicating = () => rig.client(uri, { replication: "database" });
+  const held = [];
+  for (let i = 0; i < 10; i += 1) held.push(await replicating());
+  await expect(replicating()).rejects.toThrow("takes 10 clients that replicate");
+  await rig.change("POST", `/projects/${project}/endpoints/${replica}/restart`);
+  await rig.query(uri, "CREATE TABLE followed ()");
+  const there = await rig.uri({ endpoint: replica });
+  await expect.poll(() => rig.query(there, "SELECT FROM pg_class WHERE relname = 'followed'")).toHaveLength(1);
+  await held.pop()?.end();
+  await expect.poll(() => replicating().then((client) => held.push(client))).toBe(10);
+  for (const client of held) await client.end();
+});
