@@ -13,12 +13,15 @@ export const refreshHeader = "x-console-refresh";
 /** The most pages that follow changes, of which one account has half; further pages show them on reload. */
 const maxStreams = 200;
 
+/** The most of one session: browsers open six connections to one service, some of which pages and forms need. */
+const maxOfSession = 4;
+
 /** The streams of changes to open pages. Each event contains the number of changes so far and nothing else. */
 export class ChangeStreams {
   readonly #changes: Changes;
   readonly #shares = new Shares(maxStreams);
-  /** The functions that end the open streams. */
-  readonly #open = new Set<() => void>();
+  /** The functions that end the open streams, with the cookies of their sessions. */
+  readonly #open = new Map<() => void, string>();
 
   constructor(changes: Changes) {
     this.#changes = changes;
@@ -26,11 +29,12 @@ export class ChangeStreams {
 
   /**
    * A stream that ends with its session: `isSignedIn` is checked at every change. `undefined` where the account has its
-   * share of them.
+   * share of them, or the session.
    */
-  stream(accountId: string, isSignedIn: () => boolean): EventStream | undefined {
-    const part = this.#shares.of(accountId);
-    if (!part.take(1)) return undefined;
+  stream(of: { accountId: string; cookie: string }, isSignedIn: () => boolean): EventStream | undefined {
+    const ofSession = [...this.#open.values()].filter((cookie) => cookie === of.cookie).length;
+    const part = this.#shares.of(of.accountId);
+    if (ofSession >= maxOfSession || !part.take(1)) return undefined;
     return (sink) => {
       const close = () => {
         part.release();
@@ -43,7 +47,7 @@ export class ChangeStreams {
       };
       const send = () => sink.send(`event: changes\ndata: ${this.#changes.count}\n\n`);
       const stopFollowing = this.#changes.follow(() => (isSignedIn() ? send() : finish()));
-      this.#open.add(finish);
+      this.#open.set(finish, of.cookie);
       send();
       return close;
     };
@@ -51,6 +55,6 @@ export class ChangeStreams {
 
   /** Ends every stream. */
   close(): void {
-    for (const finish of this.#open) finish();
+    for (const finish of this.#open.keys()) finish();
   }
 }

@@ -102,10 +102,10 @@ export class Console {
     const session = () => this.#sessions.find(cookie, this.#context.clock.now());
     const accountId = session()?.accountId;
     const refused = (status: number): Exchange => ({ kind: "answer", reply: { status, headers: {} }, delayMs: 0 });
-    if (accountId === undefined) return refused(401);
+    if (cookie === undefined || accountId === undefined) return refused(401);
     // Browsers open few connections to one service: a page of another port would keep them from ours.
     if (isFromElsewhere(call)) return refused(403);
-    const open = this.#streams.stream(accountId, () => session() !== undefined);
+    const open = this.#streams.stream({ accountId, cookie }, () => session() !== undefined);
     return open ? { kind: "stream", open, delayMs: 0 } : refused(503);
   }
 
