@@ -104,7 +104,7 @@ export class Postgres {
     const home = await Home.open({ data: settings.data, user: settings.user, processes, clock });
     try {
       const secret = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
-      await home.claim(hash("sha256", secret));
+      await home.claim(hash("sha256", secret), store.operations.lastSeq());
       const cache = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "compute-operator");
       const programs = { directory: settings.binaries, cache: join(cache, "postgres"), env, progress: stderr };
       const templates = new Templates(home, programs, processes);

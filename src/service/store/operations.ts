@@ -127,6 +127,12 @@ export class Operations {
     return this.#db.all(`SELECT seq FROM operations ${openEnded} ORDER BY seq`).map((row) => number(row, "seq"));
   }
 
+  /** The number of the newest operation that there was, also where it is cleared. */
+  lastSeq(): number {
+    const row = this.#db.one("SELECT seq FROM sqlite_sequence WHERE name = 'operations'");
+    return row ? number(row, "seq") : 0;
+  }
+
   /** One of these. */
   openEndedOne(seq: number): StoredOperation | undefined {
     return this.#table.one(`${openEnded} AND seq = ?`, seq);

@@ -1,5 +1,14 @@
 import { X509Certificate } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -162,6 +171,23 @@ describe("a service that cannot begin", () => {
       existsSync(join(`${fakes.data}.postgres`, "owner")),
       existsSync(join(`${fakes.data}.postgres`, "s")),
     ]).toEqual([false, false]);
+  });
+
+  it("a copy of the store from before a branch is refused beside the data of that branch, which stays", async () => {
+    await fakes[Symbol.asyncDispose]();
+    fakes = new ServiceOnFakes({ keepsStore: true });
+    await fakes.start(seed);
+    await fakes.stop();
+    const copy = `${fakes.data}.copy`;
+    copyFileSync(fakes.data, copy);
+    await fakes.start();
+    const { id } = await fakes.branch({}, []);
+    await fakes.stop();
+    copyFileSync(copy, fakes.data);
+    await expect(fakes.open()).rejects.toThrow("has data that the store of --data is too old to know");
+    expect(readdirSync(join(`${fakes.data}.postgres`, "branches")).filter((name) => name.startsWith(id))).toHaveLength(
+      1,
+    );
   });
 
   it("servers of another store are not taken over", async () => {

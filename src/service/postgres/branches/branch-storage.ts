@@ -101,8 +101,9 @@ export class BranchStorage {
     wanted: CopyWanted | undefined,
     record: (made: MadeData) => void,
   ): Promise<void> {
-    const { home, templates, used, newGeneration } = this.#ports;
+    const { home, store, templates, used, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
+    home.noteMaking(store.operations.lastSeq());
     const generation = newGeneration();
     const directory = home.branch(branch.id, generation);
     await used.during(directory, async () => {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -32,6 +32,7 @@ export class Home {
   readonly sockets: string;
   readonly user: ProcessUser | undefined;
   readonly #temporary: boolean;
+  #noted = 0;
 
   private constructor(root: string, sockets: string, user: ProcessUser | undefined, temporary: boolean) {
     this.root = root;
@@ -66,8 +67,12 @@ export class Home {
     return home;
   }
 
-  /** Rejects with `PostgresUnusable` where another store made what lies here: its servers take no password of ours. */
-  async claim(store: string): Promise<void> {
+  /**
+   * Rejects with `PostgresUnusable` where another store made what lies here: its servers take no password of ours; or
+   * where this one is a copy from before it was made, and would have it removed. `operations`: the number of the last
+   * one that the store has.
+   */
+  async claim(store: string, operations: number): Promise<void> {
     const file = join(this.root, "store");
     // Empty where the machine lost its power soon after the first start: a file reaches the disk after its name.
     const owner = (await readFile(file, "utf8").catch(unlessGone)) || undefined;
@@ -77,6 +82,23 @@ export class Home {
         `${this.root} belongs to another store than the one of --data: move it away, or put the store that it belongs to back`,
       );
     }
+    if (Number(await readFile(this.#madeBy, "utf8").catch(unlessGone)) > operations) {
+      throw new PostgresUnusable(
+        `${this.root} has data that the store of --data is too old to know: put the store that made it back, or remove ${this.#madeBy} to lose that data`,
+      );
+    }
+  }
+
+  /** Notes, before data is made, the number of the store's last operation: the store of the data has it, or more. */
+  noteMaking(operations: number): void {
+    if (operations <= this.#noted) return;
+    // In one turn: of two that are made at once, the later number stays.
+    writeFileSync(this.#madeBy, `${operations}\n`, { mode: 0o600 });
+    this.#noted = operations;
+  }
+
+  get #madeBy(): string {
+    return join(this.root, "made-by");
   }
 
   branch(branchId: string, generation: string): string {

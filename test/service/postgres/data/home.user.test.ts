@@ -267,9 +267,9 @@ describe("the directory of a service", () => {
 
   it("the directory belongs to the store that made it, and to no other", async () => {
     const home = await open(data());
-    await home.claim("one");
-    await home.claim("one");
-    const refused = (await open(data())).claim("other");
+    await home.claim("one", 0);
+    await home.claim("one", 0);
+    const refused = (await open(data())).claim("other", 0);
     await expect(refused).rejects.toThrow(PostgresUnusable);
     await expect(refused).rejects.toThrow(`${home.root} belongs to another store than the one of --data`);
     expect(statSync(join(home.root, "store")).mode & 0o777).toBe(0o600);
@@ -277,10 +277,23 @@ describe("the directory of a service", () => {
 
   it("the directory is its store's also where the machine lost its power before the disk had the file that says so", async () => {
     const home = await open(data());
-    await home.claim("one");
+    await home.claim("one", 0);
     truncateSync(join(home.root, "store"));
-    await (await open(data())).claim("one");
-    await expect((await open(data())).claim("other")).rejects.toThrow("belongs to another store");
+    await (await open(data())).claim("one", 0);
+    await expect((await open(data())).claim("other", 0)).rejects.toThrow("belongs to another store");
+  });
+
+  it("the directory takes no store that is too old to know the data in it, as a copy that is put back alone", async () => {
+    const home = await open(data());
+    await home.claim("one", 5);
+    home.noteMaking(6);
+    home.noteMaking(5);
+    await (await open(data())).claim("one", 6);
+    const refused = (await open(data())).claim("one", 5);
+    await expect(refused).rejects.toThrow(PostgresUnusable);
+    await expect(refused).rejects.toThrow(`${home.root} has data that the store of --data is too old to know`);
+    rmSync(join(home.root, "made-by"));
+    await (await open(data())).claim("one", 5);
   });
 
   it("the directory stays when the service ends, without its owner and its sockets", async () => {
