@@ -53,7 +53,7 @@ export class Database {
       if (this.#file !== undefined) keepPrivate(file);
       opened = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite = opened;
-      this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
+      this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE;");
       // In KiB: what a large account asks for again and again stays in memory.
       this.#sqlite.exec(`PRAGMA cache_size = -${ofMemory(65_536, 1024)};`);
       // SQLite's own knows the letters of ASCII alone.
