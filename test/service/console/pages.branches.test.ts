@@ -247,7 +247,7 @@ it("a branch says since when its history is kept, and how large it is", () => {
   vi.spyOn(shop.core.context.backend, "history").mockReturnValue({
     since: shop.time.now(),
     position: 0n,
-    bytes: 3.5 * 1024 ** 2,
+    bytes: 3.9 * 1024 ** 2,
   });
   shop.time.pass(60_000);
   expect(factsOf(preview)["History"]).toBe("since 2026-01-01 00:01 UTC 1 minute ago , 4 MiB");

@@ -40,6 +40,8 @@ it("the page of roles and databases is linked from the branch, and creates and d
   const { catalog } = shop.core.context;
   expect([catalog.role(main, "app")?.login, catalog.role(main, "group")?.login]).toEqual([true, false]);
   expect(textOf(ana.get(page))).toContain("cannot log in");
+  shop.time.pass(3_600_000);
+  expect(textOf(ana.get(page))).toMatch(/ group cannot log in 2026-01-01 00:00 UTC /);
   ana.post(`${branch}/databases/delete`, { name: "stock" });
   shop.finishOperations();
   expect(textOf(ana.post(`${page}/delete`, { name: "app" }))).toContain("The role app is deleted.");

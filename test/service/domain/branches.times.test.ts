@@ -75,3 +75,11 @@ it("a branch whose data another one is still to get stays past its end, and is n
   shop.core.change(() => branchData.clearSource(staging));
   expect(isThere()).toBe(false);
 });
+
+it("a branch that ends is renamed also while the machine's clock is set back, and keeps its end", () => {
+  const expires_at = new Date(since + 29 * 86_400_000).toISOString().replace(".000Z", "Z");
+  minuteLater(`PATCH ${base}/${staging}`, { branch: { expires_at } });
+  shop.time.pass(-7 * 86_400_000);
+  const { status, body } = shop.ana(`PATCH ${base}/${staging}`, { branch: { name: "next" } });
+  expect([status, body["branch"]]).toMatchObject([200, { name: "next", expires_at }]);
+});

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { keys, preview, primary, project, Shop } from "../support/shop.ts";
 
@@ -197,16 +197,20 @@ describe("usage", () => {
     expect(in100Seconds()).toBe(100);
   });
 
-  it("a consumption period is the calendar month in UTC, and ends where the next one begins", () => {
-    shop.time.pass(Date.UTC(2026, 1, 28, 23) - shop.time.now());
-    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
-      consumption_period_start: "2026-02-01T00:00:00.000Z",
-      consumption_period_end: "2026-03-01T00:00:00.000Z",
-    });
-    expect(shop.ana("GET /users/me").body["billing_account"]).toMatchObject({
-      quota_reset_at_last: "2026-02-01T00:00:00.000Z",
-    });
-  });
+  it.each(["America/New_York", "Asia/Tokyo"])(
+    "a consumption period is the calendar month in UTC, also in %s",
+    (zone) => {
+      vi.stubEnv("TZ", zone);
+      shop.time.pass(Date.UTC(2026, 1, 28, 23) - shop.time.now());
+      expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
+        consumption_period_start: "2026-02-01T00:00:00.000Z",
+        consumption_period_end: "2026-03-01T00:00:00.000Z",
+      });
+      expect(shop.ana("GET /users/me").body["billing_account"]).toMatchObject({
+        quota_reset_at_last: "2026-02-01T00:00:00.000Z",
+      });
+    },
+  );
 
   it("tells when a compute was last active", () => {
     const { last_active } = shop.active();

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { rules } from "../../../src/service/rules.ts";
 import { keys, main, project, Shop } from "../support/shop.ts";
@@ -73,6 +73,15 @@ describe("a transfer of projects", () => {
     });
     expect(ownerOf(project)).toEqual({ kind: "organization", id: "org-shop" });
   });
+});
+
+it("a mistake of ours in a transfer is no refusal of the plan", () => {
+  const counting = vi.spyOn(shop.core.context.store.projects, "count").mockImplementation(() => {
+    throw new Error("the inner workings");
+  });
+  onTestFinished(() => counting.mockRestore());
+  joinOther("member");
+  expect(shop.ana(fromShop, toOther(project)).status).toBe(500);
 });
 
 describe("a transfer to an organization of the free plan", () => {

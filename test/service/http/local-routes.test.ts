@@ -168,6 +168,8 @@ it.each([
   ["PUT", "/_admin/organizations/org-shop/members/acc-eve", { role: "viewer", more: 1 }],
   ["PUT", "/_admin/projects/ana-own/owner", { owner: "" }],
   ["PUT", "/_admin/projects/ana-own/owner", { owner: "x".repeat(61) }],
+  ["POST", "/_clock/advance", { seconds: -1 }],
+  ["POST", "/_clock/advance", { seconds: 315_360_001 }],
   ["POST", `/_connect/${primary}?seconds=604801`, undefined],
   ["POST", `/_connect/${primary}?seconds=-1`, undefined],
   ["POST", `/_connect/${primary}?seconds=0.0001`, undefined],

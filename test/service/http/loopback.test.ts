@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
+import { isFromElsewhere, isLoopbackHost } from "../../../src/service/http/loopback.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { primary } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -36,4 +37,30 @@ it("a call whose client has reset its connection by then, so that the system kno
   // The service comes to the connection after its end.
   spawnSync(process.execPath, ["--eval", resets, port, request]);
   await expect.poll(() => shop.sent).toMatchObject([{ path, status: 403 }]);
+});
+
+it.each([
+  ["localhost", true],
+  ["LocalHost", true],
+  ["127.0.0.1", true],
+  ["127.1.2.3", true],
+  ["[::1]", true],
+  ["::1", true],
+  ["localhost.example.com", false],
+  ["my-localhost", false],
+  ["127.0.0.1.example.com", false],
+  ["1127.0.0.1", false],
+  ["", false],
+])("the host name %s means this machine alone: %s", (name, isOne) => {
+  expect(isLoopbackHost(name)).toBe(isOne);
+});
+
+it.each([
+  [{}, false],
+  [{ "sec-fetch-site": "none" }, false],
+  [{ "sec-fetch-site": "same-origin" }, false],
+  [{ "sec-fetch-site": "same-site" }, true],
+  [{ "sec-fetch-site": "none", origin: "http://example.com", host: "localhost" }, true],
+])("a call with the headers %j comes from another site: %s", (headers, does) => {
+  expect(isFromElsewhere({ method: "GET", path: "/", headers })).toBe(does);
 });

@@ -79,6 +79,19 @@ it.each([
   socket.destroy();
 });
 
+it("no piece is taken of a chunk of many requests once one of them has ended the connection", () => {
+  const socket = new Socket();
+  let taken = 0;
+  socket.push = () => {
+    taken += 1;
+    socket.destroy();
+    return false;
+  };
+  takeApart(socket);
+  socket.push(Buffer.from(get("/").repeat(1500)));
+  expect(taken).toBe(1);
+});
+
 it.each([
   ["expect what the service does not know", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n", 200],
   ["name no host", "GET /healthz HTTP/1.1\r\n\r\n", 400],

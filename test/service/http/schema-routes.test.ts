@@ -7,6 +7,7 @@ const ask = (branch: string, call: string) => shop.ana(`GET /projects/${project}
 
 it("gives the schemas of the model's databases, which have no tables and do not differ", () => {
   expect(ask(main, "schema?db_name=neondb")).toMatchObject({ status: 200, body: { sql: "" } });
+  expect(ask(main, "schema?db_name=neondb&lsn=0/1")).toMatchObject({ status: 200, body: { sql: "" } });
   expect(ask(preview, "compare_schema?db_name=neondb")).toMatchObject({ status: 200, body: { diff: "" } });
   expect(ask(preview, `compare_schema?db_name=neondb&base_branch_id=${main}`).body).toEqual({ diff: "" });
 });

@@ -247,6 +247,21 @@ it("a client that leaves while its compute wakes counts until it is given up, al
   expect(entered).toBe(0);
 });
 
+it("a client that leaves as its password is found right does not count, and its server is not reached", async () => {
+  const given = await admit();
+  const [one, end] = duplexPair();
+  const alone: Admission["alone"] = async (hash) => {
+    const key = await hash();
+    end.destroy();
+    return key;
+  };
+  admit = () => Promise.resolve({ ...given, alone });
+  proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
+  one.write(Buffer.concat([startup, serialize.password("secret")]));
+  await expect.poll(left).toBe(1);
+  expect([entered, served.length]).toEqual([0, 0]);
+});
+
 it("a client that has logged in has all the time that it wants", async () => {
   const { one, there } = await joined();
   expect(clock.pending).toBe(0);

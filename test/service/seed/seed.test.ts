@@ -114,6 +114,17 @@ describe("a seed", () => {
     expect(shown("br-side").toSorted()).toEqual([...main, "extra of app"].toSorted());
   });
 
+  it("a seed that names the role that each branch begins with leaves it its password, which is the same after each reset", () => {
+    const password = (roles: string[]) => {
+      const { catalog } = new TestService().applySeed({
+        accounts: [{ id: "acc-a", email: "a@example.com" }],
+        projects: [{ id: "p", owner: "acc-a", branches: [{ id: "br-a", roles }] }],
+      }).core.context;
+      return catalog.roles("br-a").map((role) => role.passwordSource);
+    };
+    expect(password(["neondb_owner"])).toEqual(password([]));
+  });
+
   it("a seed makes the computes that it names, idle and without operations, or the primary one, or none", () => {
     const service = planted();
     const endpoints = (id: string, key = "a-key") =>

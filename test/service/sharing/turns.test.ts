@@ -45,3 +45,24 @@ it("a third caller waits for the second, although the first has ended by then", 
   await Promise.all([held, third]);
   expect(seen).toEqual(["second", "third"]);
 });
+
+it("no more than the most act at once, also when the last ones end together and others come between", async () => {
+  const turns = new Turns(2);
+  const [first, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let acting = 0;
+  const hold = () => {
+    acting += 1;
+    return held.promise;
+  };
+  const all: Promise<unknown>[] = [];
+  const one = turns.take("a", () => first.promise);
+  const other = turns.take("a", () => first.promise);
+  const came = one.then(() => all.push(turns.take("a", hold), turns.take("a", hold)));
+  first.resolve();
+  await Promise.all([one, other, came]);
+  all.push(turns.take("a", hold));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(acting).toBe(2);
+  held.resolve();
+  await Promise.all(all);
+});

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { OperationStatus } from "../../../src/api/operation.ts";
+import { lookAt } from "../../../src/service/computes/usage.ts";
+import { required } from "../../../src/service/refusal.ts";
 import type { StoredOperation } from "../../../src/service/store/operations.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
@@ -99,6 +101,20 @@ describe("branches, roles and databases", () => {
     expect([store.branches.default(project)?.id, store.branches.default(other)?.id]).toEqual([main, "br-two"]);
     expect([store.branches.get(other, preview), store.branches.get(project, "br-two")]).toEqual([undefined, undefined]);
     expect([store.branches.count(project), store.branches.count(other)]).toEqual([3, 1]);
+  });
+
+  it("branches of one name, or without an end, are sorted by their age, and those that end come first", () => {
+    const { seq: _, ...like } = required("branch", store.branches.get(project, staging));
+    const ends = [9, undefined, 5];
+    for (const [index, expiresAt] of ends.entries())
+      store.branches.insert({ ...like, id: `br-${3 - index}`, name: "same", expiresAt, createdAt: 1 });
+    const sorted = (sort: string) =>
+      store.branches.find(project, { search: "same", state: "", sort }, { page: 1, size: 9 }).rows.map(({ id }) => id);
+    expect([sorted("name"), sorted("newest"), sorted("ends")]).toEqual([
+      ["br-3", "br-2", "br-1"],
+      ["br-1", "br-2", "br-3"],
+      ["br-1", "br-3", "br-2"],
+    ]);
   });
 
   it("another default branch of one project leaves that of the other", () => {
@@ -236,6 +252,22 @@ describe("computes", () => {
     expect([endpoints.primaryOf(preview)?.id, endpoints.primaryOf(staging)]).toEqual([endpoint.id, undefined]);
   });
 
+  it("the computes of a branch are found for those who own it, and by their states", () => {
+    const look = lookAt(shop.core.context, shop.time.now());
+    const found = (id: string, state = "") => {
+      const owners = [{ kind: id.startsWith("org") ? ("organization" as const) : ("account" as const), id }];
+      const rest = { search: "", signature: { fleet: "", key: "" }, sort: "", used: { since: 0, look } };
+      const { rows } = store.computeSearch.find({ owners, branchId: main, state, ...rest }, { page: 1, size: 9 });
+      return rows.map((row) => row.id);
+    };
+    expect([found("org-shop"), found("acc-eve"), found("org-other")]).toEqual([[primary], [], []]);
+    expect([found("org-shop", "idle"), found("org-shop", "starting")]).toEqual([[primary], []]);
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    expect(found("org-shop", "starting")).toEqual([primary]);
+    shop.finishOperations().core.settle();
+    expect([found("org-shop", "starting"), found("org-shop", "active")]).toEqual([[], [primary]]);
+  });
+
   it("connections are those of one compute, direct and pooled ones apart", () => {
     const { connections } = store;
     const second = shop.create({ branch_id: preview, type: "read_write" }).endpoint.id;
@@ -246,6 +278,7 @@ describe("computes", () => {
       [1, 2],
       [1, 2],
     ]);
+    expect(Object.fromEntries(connections.directCounts())).toEqual({ [primary]: 1, [second]: 1 });
     expect(connections.cut(primary)).toBe(3);
     expect(counts()).toEqual([
       [0, 0],

@@ -121,6 +121,8 @@ it("each change is on the disk before it is answered, and outlasts a power cut",
   const database = new Database(file);
   expect(database.one("PRAGMA synchronous")).toEqual({ synchronous: 2 });
   expect(database.one("PRAGMA journal_mode")).toEqual({ journal_mode: "wal" });
+  // Rows go with those that they belong to.
+  expect(database.one("PRAGMA foreign_keys")).toEqual({ foreign_keys: 1 });
   database.close();
 });
 

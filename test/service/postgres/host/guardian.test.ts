@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Guardian } from "../../../../src/service/postgres/host/guardian.ts";
@@ -19,6 +19,8 @@ const run = (script: string) => guardian.guard(process.execPath, ["--eval", scri
 it("the guardian reports how a program ends, and keeps what it writes", async () => {
   expect(await run("console.log('said'); console.error('complained'); process.exitCode = 3").ended).toBe(3);
   expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
+  // What clients do is in it.
+  expect(statSync(logFile).mode & 0o777).toBe(0o600);
 });
 
 it("a guarded program gets the environment of servers, and nothing of the service's own", async () => {

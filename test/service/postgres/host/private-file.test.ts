@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { writePrivate } from "../../../../src/service/postgres/host/private-file.ts";
@@ -17,6 +17,12 @@ it("a private file is its owner's alone, also where a file was there that others
     expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual(["secret", 0o600]);
   }
   expect(modes).toEqual([0o600, 0o600]);
+  const descriptors = existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd") : [];
+  const opened = descriptors.filter((fd) => {
+    const path = join("/proc/self/fd", fd);
+    return existsSync(path) && readlinkSync(path).startsWith(home);
+  });
+  expect(opened).toEqual([]);
 });
 
 it("a private file is its owner's, where that is another user than the service's", async () => {
