@@ -110,3 +110,19 @@ it("what was used while the clock was ahead counts in no day before that", () =>
   shop.time.pass(-30 * dayMs);
   expect(used()).toEqual([0, 0, 0]);
 });
+
+it("what was used before the clock was set back stays, and nothing is taken from it until the clock has caught up", () => {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: -1 });
+  const used = () => {
+    const { store } = shop.core.context;
+    const found = usageOf(shop.core.context, required("project", store.projects.get(project)), shop.time.now());
+    return Math.min(found.activeSeconds, found.computeSeconds);
+  };
+  shop.time.pass(3_600_000);
+  shop.patch(primary, { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
+  const before = used();
+  shop.time.pass(-60_000);
+  expect(before).toBeGreaterThanOrEqual(3600);
+  expect(used()).toBe(before);
+});

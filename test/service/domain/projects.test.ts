@@ -67,6 +67,8 @@ it("the list of projects can be narrowed to an organization, and searched by nam
   expect(listed(shop, keys.ana, "?org_id=org-shop")).toEqual([project, "shop-two"]);
   expect(listed(shop, keys.ana, "?search=TWO")).toEqual(["shop-two"]);
   expect(listed(shop, keys.ana, "?search=SHINY")).toEqual([project]);
+  shop.ana("PATCH /projects/shop-two", { project: { name: "Large Store" } });
+  expect(listed(shop, keys.ana, "?search=lARGE")).toEqual(["shop-two"]);
   expect(listed(shop, keys.ana, "?search=100%25")).toEqual([]);
 });
 

@@ -103,6 +103,7 @@ describe("the first packet of a client", () => {
     ["no user", packet(version, Buffer.from("database\0a\0\0")), "28000"],
     ["an empty user", packet(version, Buffer.from("user\0\0\0")), "28000"],
     ["a value that does not end", packet(version, Buffer.from("user\0ana")), "08P01"],
+    ["a name without a value", packet(version, Buffer.from("user\0ana\0options\0\0")), "08P01"],
     ["a name that is empty", packet(version, Buffer.from("user\0ana\0\0x\0database\0stock\0\0")), "08P01"],
     ["a cancel request without a key", packet(80877102, Buffer.alloc(4)), "08P01"],
   ])("the first packet is refused with %s", (_what, bytes, sqlState) => {
@@ -344,6 +345,8 @@ describe("what a client that replicates says", () => {
     const long = message("Q", "");
     long.writeUInt32BE(1024 ** 2 + 1, 1);
     expect(() => replicationCommands().push(long)).toThrow(/at most 1048576 bytes/);
+    long.writeUInt32BE(1024 ** 2, 1);
+    expect(replicationCommands().push(long)).toHaveLength(0);
     const data = Buffer.concat([Buffer.from("d"), long.subarray(1), Buffer.alloc(100)]);
     expect(Buffer.from(replicationCommands().push(data))).toEqual(data);
   });

@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { BranchCatalog, currentRights, unknownId } from "../../../../src/service/postgres/catalog/branch-catalog.ts";
+import {
+  BranchCatalog,
+  currentRights,
+  notBrought,
+  unknownId,
+} from "../../../../src/service/postgres/catalog/branch-catalog.ts";
 import { syncCatalog, syncLogins } from "../../../../src/service/postgres/catalog/catalog-sync.ts";
 import { privilegedRole } from "../../../../src/service/postgres/session/privileged-role.ts";
 import { literal } from "../../../../src/service/postgres/session/quoting.ts";
@@ -9,7 +14,11 @@ const databases = [{ id: 1, name: "stock", ownerName: "app" }];
 const wanted: BranchCatalog = { rights: currentRights, roles, databases };
 
 /** Brings the catalog into a server that has these roles; answers the statements that change something. */
-async function changes(applied: BranchCatalog, existing: readonly string[], version = "170010"): Promise<string[]> {
+async function changes(
+  applied: BranchCatalog,
+  existing: readonly string[],
+  { version = "170010", wants = wanted } = {},
+): Promise<string[]> {
   const statements: string[] = [];
   const answers = (sql: string) => {
     if (sql.includes("server_version_num")) return [[version]];
@@ -21,13 +30,14 @@ async function changes(applied: BranchCatalog, existing: readonly string[], vers
         ["template0", "t", "-1"],
       ];
     if (sql.includes("pg_database")) return [["stock", "app"]];
+    if (sql.includes("pg_prepared_xacts")) return [["other"]];
     statements.push(sql);
     return [];
   };
   const client = { query: (sql: string) => Promise.resolve(answers(sql)), [Symbol.dispose]() {} };
   await syncCatalog({
     applied,
-    wanted,
+    wanted: wants,
     passwordOf: () => "x",
     connect: () => Promise.resolve(client),
     logOut: () => Promise.resolve(),
@@ -52,6 +62,34 @@ it("gives the roles of an earlier version of the service the rights of today's, 
     'GRANT neon_superuser TO "app"',
     'ALTER DATABASE "stock" OWNER TO "app"',
     'GRANT ALL PRIVILEGES ON DATABASE "stock" TO neon_superuser',
+  ]);
+});
+
+it("data in which the role that the rights come from is missing is given it again, and all rights with it", async () => {
+  expect(await changes(wanted, ["app"])).toEqual(
+    expect.arrayContaining([
+      "CREATE ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS",
+      'GRANT neon_superuser TO "app"',
+    ]),
+  );
+  expect(await changes(wanted, ["app", privilegedRole])).toEqual([]);
+});
+
+it("a role that clients had made before the API's of that name was brought is taken from them, with the API's rights", async () => {
+  const [role] = roles.map((one) => ({ ...one, passwordSource: notBrought }));
+  const applied = { ...wanted, roles: role ? [role] : [] };
+  expect(await changes(applied, ["app", privilegedRole])).toContain(
+    'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
+  );
+});
+
+it("a database is renamed although another one has a prepared transaction", async () => {
+  const wants = { ...wanted, databases: [{ id: 1, name: "shop", ownerName: "app" }] };
+  const statements = await changes(wanted, ["app", privilegedRole], { wants });
+  expect(statements.filter((sql) => sql.includes("RENAME TO"))).toEqual([
+    expect.stringMatching(
+      /^ALTER DATABASE "stock" RENAME TO "renamed_0_\w+"; ALTER DATABASE "renamed_0_\w+" RENAME TO "shop"$/,
+    ),
   ]);
 });
 
@@ -91,7 +129,7 @@ test.each([
   ["160011", / CREATEROLE/],
   ["180004", / CREATEROLE/],
 ])("at version %s a client gets no right that leads to the server's files", async (version, attributes) => {
-  const statements = await changes({ rights: 1, roles, databases }, ["app"], version);
+  const statements = await changes({ rights: 1, roles, databases }, ["app"], { version });
   expect(statements.filter((sql) => attributes.test(sql))).toHaveLength(2);
   expect(statements.filter((sql) => sql.startsWith("GRANT pg_create_subscription"))).toEqual([]);
 });

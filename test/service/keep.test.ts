@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { keepClear } from "../../src/service/keep.ts";
+
+it("what was deleted is cleared in turns with a short rest between, also after the machine's clock is set back", () => {
+  const hour = 3_600_000;
+  let now = hour;
+  let isLeft = true;
+  let clears = 0;
+  let changed = () => {};
+  let timer: { ms: number; act: () => void } | undefined;
+  const after = (ms: number, act: () => void) => {
+    timer = { ms, act };
+    return () => {
+      timer = undefined;
+    };
+  };
+  const service = Object.assign(JSON.parse("{}"), {
+    context: { clock: { now: () => now, after }, store: { removed: { any: () => isLeft } } },
+    clear: () => (clears += 1),
+    onChange: (follower: () => void) => {
+      changed = follower;
+      return () => {};
+    },
+  });
+  const stop = keepClear(service);
+  expect(timer?.ms).toBe(0);
+  timer?.act();
+  expect([clears, timer?.ms]).toEqual([1, 25]);
+  now -= hour;
+  changed();
+  expect(timer?.ms).toBe(25);
+  isLeft = false;
+  timer?.act();
+  expect([clears, timer]).toEqual([2, undefined]);
+  stop();
+});
