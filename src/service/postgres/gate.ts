@@ -22,9 +22,7 @@ import type { Target } from "./proxy/proxy.ts";
 import { mostReaders } from "./server/config.ts";
 import { cutName } from "./session/quoting.ts";
 import { loggedOut, Rejection } from "./session/rejection.ts";
-
-/** Precision of `last_active` while clients come and go, in milliseconds: each writing of it goes to the disk. */
-const activityMs = 1000;
+import { isFresh, isSettled, isUnchangedByStranger } from "./strangers.ts";
 
 /** Number of times that a client whose compute falls asleep again just then has it woken. */
 const mostTries = 3;
@@ -56,6 +54,8 @@ export class Gate {
   readonly #checks = new Turns();
   readonly #hashes = new Slots(1);
   readonly #clients: Shares;
+  /** Clients whose coming is noted once they log in. */
+  readonly #unnoted = new WeakSet<Session>();
   readonly #places = new WeakMap<Session, ReturnType<typeof jointly>>();
   #closed = false;
 
@@ -96,13 +96,15 @@ export class Gate {
     const endpoint = store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
     if (endpoint.disabled) throw disabled(endpointId);
-    const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
-    const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
+    const fresh = isFresh(endpoint, clock.now());
+    const settled = isSettled(endpoint);
     const isFirst = !this.#sessions.any(endpointId);
     // Before the change, at which those who watch activity look: a compute without clients is not watched.
     this.#sessions.open(session);
     const noted = (settled || this.#starts(session)) && fresh && !isFirst && endpoint.suspendDue === undefined;
-    if (!noted) this.#note(session, settled);
+    if (noted) return;
+    if (isUnchangedByStranger(this.#service.context, endpoint)) this.#unnoted.add(session);
+    else this.#note(session, settled);
   }
 
   /**
@@ -133,7 +135,8 @@ export class Gate {
       throw new Rejection("53300", "sorry, too many clients already: the computes of this owner have their share");
     }
     this.#places.set(session, place);
-    this.#meterBefore(endpointId, 1);
+    if (this.#unnoted.has(session)) this.#note(session, true);
+    if (!pooled) this.#meterBefore(endpointId, 1);
     this.#sessions.logIn(session);
   }
 
@@ -175,7 +178,7 @@ export class Gate {
     this.#places.get(session)?.release();
     const close = () => this.#sessions.close(session, this.#service.context.clock.now());
     try {
-      this.#meterBefore(session.endpointId, -1);
+      if (session.counts && !session.pooled) this.#meterBefore(session.endpointId, -1);
       if (this.#sessions.isAlone(session)) this.#noteLeaving(session, close);
     } catch (error) {
       this.#service.report(error);
@@ -184,7 +187,9 @@ export class Gate {
   }
 
   /** On a full disk once for all that come and leave until there is room: strangers may be thousands. */
-  #noteLeaving({ endpointId }: Session, close: () => void): void {
+  #noteLeaving({ endpointId, counts }: Session, close: () => void): void {
+    const known = this.#service.context.store.endpoints.byId(endpointId);
+    if (!counts && known && isUnchangedByStranger(this.#service.context, known)) return;
     const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(endpointId);
       if (!endpoint) return;

@@ -363,7 +363,7 @@ it("a client that comes within a second after the last one left is watched as an
   await clock.advance(minute);
   leave();
   await clock.advance(100);
-  await gate.admit({ endpointId: primary, pooled: false });
+  (await gate.admit({ endpointId: primary, pooled: false })).enter();
   said = () => clock.now();
   await clock.advance(10 * minute);
   expect(clock.now() - Date.parse(String(shop.get(primary).last_active))).toBeLessThanOrEqual(10_000);

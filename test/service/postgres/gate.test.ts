@@ -284,8 +284,25 @@ it("a compute that is to be suspended after its last client is not while another
   const first = await gate.admit(target);
   first.leave();
   expect(due()).toBe(shop.time.now() + 5 * minute);
-  await gate.admit(target);
+  (await gate.admit(target)).enter();
   expect(due()).toBeUndefined();
+});
+
+it.each([
+  ["that suspends", {}],
+  ["that never suspends", { suspend_timeout_seconds: -1 }],
+  ["of a size that one client fewer would change", { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2 }],
+])("strangers who come and leave one after another are a change a second each at a compute %s", async (_, settings) => {
+  shop.active(settings);
+  const taken = shop.core.context.options.rules.maxConnections({ min: 1, max: 1 });
+  if ("autoscaling_limit_min_cu" in settings) await clients(taken + 1);
+  let changes = 0;
+  shop.core.onChange(() => (changes += 1));
+  for (let stranger = 0; stranger < 100; stranger += 1) (await gate.admit(target)).leave();
+  expect(changes).toBeLessThanOrEqual(2);
+  shop.time.pass(1000);
+  (await gate.admit(target)).leave();
+  expect(changes).toBeGreaterThan(0);
 });
 
 it("a client whose compute falls asleep again and again is refused after three tries, and leaves nothing behind", async () => {
