@@ -115,7 +115,7 @@ async function refresh() {
   const text = await answer?.text().catch(() => undefined);
   took = performance.now() - begun;
   // Out of reach, as a proxy may say, or without room: the stream of changes may stay open, and tell of no other one.
-  if (text === undefined || answer.status > 500) {
+  if (text === undefined || answer.status > 500 || answer.status === 429) {
     timer ??= setTimeout(refresh, retry * (1 + Math.random()));
     return;
   }

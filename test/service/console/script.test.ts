@@ -100,6 +100,7 @@ it.each([
 
 it.each([
   ["is answered 502 by a proxy", () => answerOf(502)],
+  ["is answered 429 by a proxy that limits each client", () => answerOf(429)],
   ["gets no answer", () => Promise.reject(new Error("the network is gone"))],
   ["has the connection cut", () => answerOf(200, Promise.reject(new Error("the connection is cut")))],
 ])(
