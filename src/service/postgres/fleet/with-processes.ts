@@ -53,7 +53,8 @@ export async function withProcesses(
   };
   server.onEnd(end);
   // A server may have ended before anybody followed it.
-  if (server.running) counting.begin();
-  else end();
+  if (!server.running) end();
+  // Without a limit no share is ever full.
+  else if (Number.isFinite(processes.most)) counting.begin();
   return { server, expectClient: () => hold(1) };
 }

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project, seed } from "../rig.ts";
 
@@ -45,6 +45,20 @@ it("sessions without a client, as PgBouncer leaves them, count in the share of t
     fakes.clock.advance(1000);
     await fakes.clock.looks();
     expect(await start(fakes, replica)).toEqual(["finished", undefined]);
+  } finally {
+    await fakes[Symbol.asyncDispose]();
+  }
+});
+
+it("the processes of servers are not counted where the system sets no limit", async () => {
+  const fakes = new ServiceOnFakes();
+  const counted = vi.spyOn(fakes.machine, "numberAt");
+  await fakes.start(seed);
+  try {
+    expect(await start(fakes, primary)).toEqual(["finished", undefined]);
+    fakes.clock.advance(1000);
+    await fakes.clock.looks();
+    expect(counted).not.toHaveBeenCalled();
   } finally {
     await fakes[Symbol.asyncDispose]();
   }
