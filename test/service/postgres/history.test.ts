@@ -263,24 +263,28 @@ describe("the keeper", () => {
       endpoint: { type: "read_write", branchId, projectId },
       data,
     });
+    const running = [server("br-a", "p"), server("br-b", "p"), server("br-c", "q")];
     const busy = new HistoryKeeper({
       clock: realClock,
-      running: () => [server("br-a", "p"), server("br-b", "p"), server("br-c", "q")],
+      running: () => [...running],
       histories,
       addBase: (branchId) => {
         begun.push(branchId);
-        return branchId === "br-a" ? held.promise : Promise.resolve();
+        return held.promise;
       },
       sizeOf: () => Promise.resolve(0),
       ownerOf: (projectId) => `owner of ${projectId}`,
       keptSince: () => 0,
       onProblem: (message) => problems.push(message),
     });
-    const looks = [busy.keep(), busy.keep()];
+    const first = busy.keep();
     await expect.poll(() => begun).toEqual(["br-a", "br-c"]);
+    running.push(server("br-d", "r"));
+    const second = busy.keep();
+    await expect.poll(() => begun).toEqual(["br-a", "br-c", "br-d"]);
     held.resolve();
-    await Promise.all(looks);
-    expect([begun, problems]).toEqual([["br-a", "br-c", "br-b"], []]);
+    await Promise.all([first, second]);
+    expect([begun, problems]).toEqual([["br-a", "br-c", "br-d", "br-b"], []]);
   });
 
   it("looks every five seconds, and no more once it is closed, also amid a look", async () => {
