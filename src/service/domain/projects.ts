@@ -1,3 +1,4 @@
+import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import { planOf } from "../accounts/owner.ts";
 import { checkSettings, checkSizes, checkSuspension, refuseBeyondOwner, sizesOf } from "../computes/limits.ts";
@@ -127,11 +128,20 @@ function checkUsual(
 ): void {
   if (!usual) return;
   refuseLong("default_endpoint_settings", usual, () => context.store.projects.lengthOfDetails(project.owner));
-  const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
-  const plan = planOf(context.store, project.owner);
-  checkSizes(context.options.rules, plan, sizes);
-  checkSuspension(context.options.rules, plan, usual.suspend_timeout_seconds ?? defaultSuspend);
+  const sizes = usualWithin(context, planOf(context.store, project.owner), usual);
   const { pg_settings = {}, pgbouncer_settings } = usual;
   const settings = { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
   checkSettings(context, project, { type: "read_write", minCu: sizes.min, maxCu: sizes.max, settings });
+}
+
+/** Refuses defaults that a plan does not include; answers their sizes. */
+export function usualWithin(
+  { options: { rules } }: ServiceContext,
+  plan: string,
+  usual: DefaultEndpointSettings,
+): ComputeUnitRange {
+  const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
+  checkSizes(rules, plan, sizes);
+  checkSuspension(rules, plan, usual.suspend_timeout_seconds ?? defaultSuspend);
+  return sizes;
 }

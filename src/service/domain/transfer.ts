@@ -11,6 +11,7 @@ import {
   refuseProtectedBeyondLimit,
   refuseRootBeyondLimit,
 } from "./limits.ts";
+import { usualWithin } from "./projects.ts";
 
 /**
  * Moves projects from one owner to another, whose plan must allow what each of them has, and who must have room for
@@ -40,6 +41,10 @@ export function transferProjects(
   }
   for (const { projectId, ...shape } of endpoints.shapes(ids)) {
     fitting(`project ${projectId} cannot go to ${to.id}`, () => checkPlan(context.options.rules, plan, shape));
+  }
+  for (const { id, usual } of projects.usualShapes(ids)) {
+    const what = `project ${id} cannot go to ${to.id}: default_endpoint_settings`;
+    fitting(what, () => usualWithin(context, plan, usual));
   }
   moveProjects(context, ids, to, at);
   fitting(`the projects cannot go to ${to.id}`, () => {

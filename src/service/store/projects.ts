@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
-import { type ProjectDetails, StoredProjectDetails } from "./details.ts";
-import { number, optionalText, text } from "./row.ts";
+import { type DefaultEndpointSettings, type ProjectDetails, StoredProjectDetails } from "./details.ts";
+import { number, optionalNumber, optionalText, text } from "./row.ts";
 import {
   type Fields,
   jsonOf,
@@ -161,6 +161,23 @@ export class Projects {
   among(ids: readonly string[], owner: Owner): string[] {
     const sql = `SELECT value AS id FROM json_each(?3) WHERE value IN ${idsOfOwners}`;
     return this.#db.all(sql, ...ownerLists([owner]), JSON.stringify(ids)).map((row) => text(row, "id"));
+  }
+
+  /** The sizes and the inactivity that new computes of some projects have: each kind once, with one of its projects. */
+  usualShapes(ids: readonly string[]): { id: string; usual: DefaultEndpointSettings }[] {
+    const [min, max, suspend] = ["autoscaling_limit_min_cu", "autoscaling_limit_max_cu", "suspend_timeout_seconds"].map(
+      (name) => `json_extract(details, '$.default_endpoint_settings.${name}')`,
+    );
+    const sql = `SELECT min(id) AS id, ${min} AS min, ${max} AS max, ${suspend} AS suspend FROM projects
+      WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 2, 3, 4`;
+    return this.#db.all(sql, JSON.stringify(ids)).map((row) => ({
+      id: text(row, "id"),
+      usual: {
+        autoscaling_limit_min_cu: optionalNumber(row, "min"),
+        autoscaling_limit_max_cu: optionalNumber(row, "max"),
+        suspend_timeout_seconds: optionalNumber(row, "suspend"),
+      },
+    }));
   }
 
   setOwner(ids: readonly string[], owner: Owner, at: number): void {

@@ -92,6 +92,12 @@ describe("a transfer to an organization of the free plan", () => {
   it.each([
     ["a large compute", () => shop.active({ autoscaling_limit_max_cu: 4 }), "ends at 2 CU"],
     ["a compute that is always on", () => shop.active({ suspend_timeout_seconds: -1 }), "scale to zero cannot be"],
+    [
+      "large sizes of new computes",
+      () => usual({ autoscaling_limit_min_cu: 4 }),
+      "settings: the free plan ends at 2 CU",
+    ],
+    ["new computes always on", () => usual({ suspend_timeout_seconds: -1 }), "settings: scale to zero cannot be"],
     ["more branches", () => branches(8, {}), "at most 10 branches"],
     ["more root branches", () => branches(3, { init_source: "schema-only" }), "at most 3 root branches"],
     [
@@ -131,6 +137,8 @@ describe("a transfer to an organization of the free plan", () => {
 
   const inShop = { kind: "organization", id: "org-shop" };
   const toShop = (...project_ids: string[]) => ({ destination_org_id: "org-shop", project_ids });
+  const usual = (default_endpoint_settings: object) =>
+    shop.ana(`PATCH /projects/${project}`, { project: { default_endpoint_settings } });
   const branches = (count: number, branch: object) =>
     Array.from({ length: count }, () => shop.finishOperations().ana(`POST /projects/${project}/branches`, { branch }));
 });
