@@ -20,7 +20,7 @@ export function makeKrewManifest(making: Making, archive: { name: string; sha256
       version: `v${version}`,
       shortDescription: "Work with Computes, Branches and their connections",
       description: "Shows, restarts, pauses and plans what compute-operator keeps at a Postgres-hosting service.\n",
-      caveats: "Needs Node 24 or newer on the PATH.\n",
+      caveats: "Needs Node 24.16 or newer on the PATH.\n",
       platforms: systems.map((system) => ({
         selector: { matchLabels: system },
         uri,

@@ -35,12 +35,15 @@ it("npm run pack makes a package whose command serves, also as a plugin of kubec
     const plugin = ["compute-operator", "plan", "--help"];
     const asPlugin = execFileSync(kubectl, plugin, { encoding: "utf8", env: { ...process.env, PATH: path } });
     expect(asPlugin).toContain("--kubeconfig");
-    const older = `Object.defineProperty(process.versions, "node", { value: "20.20.2" }); await import(${JSON.stringify(command)})`;
-    const refused = spawnSync(process.execPath, ["--input-type=module", "--eval", older], { encoding: "utf8" });
-    expect(refused).toMatchObject({
-      status: 1,
-      stderr: "compute-operator needs Node 24 or newer. This is Node 20.20.2.\n",
-    });
+    // Before 24.16 its SQLite copies no database in memory.
+    for (const version of ["20.20.2", "24.15.0"]) {
+      const older = `Object.defineProperty(process.versions, "node", { value: "${version}" }); await import(${JSON.stringify(command)})`;
+      const refused = spawnSync(process.execPath, ["--input-type=module", "--eval", older], { encoding: "utf8" });
+      expect(refused).toMatchObject({
+        status: 1,
+        stderr: `compute-operator needs Node 24.16 or newer. This is Node ${version}.\n`,
+      });
+    }
   } finally {
     directory.remove();
   }
