@@ -158,3 +158,11 @@ it("all keys of an organization, also those for one of its projects, have the or
   );
   expect(statuses).toEqual([200, 200, 200, 429, 200]);
 });
+
+it("a key for one project ends when its project is another owner's, also where nothing has revoked it", () => {
+  const shop = new Shop();
+  const status = () => shop.send(keys.scoped, `GET /projects/${project}`).status;
+  expect(status()).toBe(200);
+  shop.core.change(({ store }, at) => store.projects.setOwner([project], { kind: "account", id: "acc-ana" }, at));
+  expect(status()).toBe(401);
+});

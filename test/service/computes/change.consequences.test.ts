@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { inShort, keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
@@ -135,4 +135,30 @@ it("a service by the letter of the specification leaves the name that a compute 
   if (made) strict.core.change(() => endpoints.update({ ...made, name: "k8s-signature" }));
   expect(strict.ana(`PATCH ${path}`, { endpoint: { name: "reports", pooler_enabled: true } }).status).toBe(200);
   expect(endpoints.byId(primary)).toMatchObject({ name: "k8s-signature", poolerEnabled: true });
+});
+
+it("the time that a change takes is that of its own steps", () => {
+  const shop = new Shop();
+  const { backend } = shop.core.context;
+  const steps = (["start", "stop", "resize"] as const).map((step) => vi.spyOn(backend, step));
+  const calls = (change: () => unknown) => {
+    for (const step of steps) step.mockClear();
+    change();
+    shop.finishOperations();
+    return steps.map(({ mock }) => mock.calls.map(([, how]) => how ?? ""));
+  };
+  const post = (verb: string) => shop.write(`POST ${path}/${verb}`);
+  expect([
+    calls(() => post("start")),
+    calls(() => shop.patch(primary, { pooler_enabled: true })),
+    calls(() => post("restart")),
+    calls(() => post("suspend")),
+    calls(() => shop.create({ branch_id: preview, type: "read_write" })),
+  ]).toEqual([
+    [["wake"], [], []],
+    [[], [], [""]],
+    [["first"], [""], []],
+    [[], [""], []],
+    [["first"], [], []],
+  ]);
 });

@@ -41,14 +41,17 @@ it("computes that are restarted by one call are added up, and counted, together"
       store.endpoints.insert({ ...like, id: `ep-more-${n}`, branchId: n % 2 ? main : preview, type: "read_only" });
   });
   const usage = () => shop.ana(`GET /projects/${project}`).body["project"];
+  const ofBranch = (id: string) => shop.ana(`GET /projects/${project}/branches/${id}`).body["branch"];
   shop.time.pass(7_200_000);
   const before = usage();
+  const branches = [main, preview].map((id) => Object(ofBranch(id))["cpu_used_sec"]);
   const counted = vi.spyOn(store.endpoints, "countMetered");
   const added = [store.projects, store.branches].map((table) => vi.spyOn(table, "addUsage"));
   const settings = { enable_logical_replication: true };
   expect(shop.ana(`PATCH /projects/${project}`, { project: { settings } }).body["operations"]).toHaveLength(100);
   expect([counted, ...added].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 2]);
   expect(usage()).toMatchObject({ cpu_used_sec: Object(before)["cpu_used_sec"] });
+  expect([main, preview].map((id) => Object(ofBranch(id))["cpu_used_sec"])).toEqual(branches);
   const own = ["ep-more-0", primary].map((id) => store.quarters.since(id, 0).length);
   expect(own).toEqual([9, 9]);
   shop.finishOperations();

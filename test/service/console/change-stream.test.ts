@@ -63,6 +63,14 @@ it("the stream of changes begins with the number that a page has, and reports ev
   expect([follower.counts.length, follower.ended]).toEqual([3, false]);
 });
 
+it("a stream that a page has closed is not ended once more with all others", () => {
+  shop = new Shop({ testControls: { applySeed: () => {}, advance: () => {} } });
+  const [closed, open] = [new Follower(signedIn()), new Follower(signedIn())];
+  closed.close();
+  shop.send(undefined, "POST /_reset");
+  expect([closed.ends, open.ends]).toEqual([0, 1]);
+});
+
 it("the stream is for those who are signed in, and ends with the session", () => {
   expect(exchangeOf(new Visitor(shop.core))).toMatchObject({
     kind: "answer",

@@ -68,9 +68,12 @@ describe("the page of a compute says why it is asleep or awake", () => {
   it("a compute of a size that never scales to zero stays active", () => {
     shop = new Shop({ rules: { ...rules.specification, largestSuspending: 16 } });
     ana = new Visitor(shop.core).signIn("acc-ana");
-    shop.patch(primary, { autoscaling_limit_min_cu: 32, autoscaling_limit_max_cu: 32 });
+    shop.patch(primary, { autoscaling_limit_min_cu: 16, autoscaling_limit_max_cu: 16 });
     shop.finishOperations();
     shop.active();
+    expect(why()).toContain("Scale to zero suspends it in");
+    shop.patch(primary, { autoscaling_limit_min_cu: 32, autoscaling_limit_max_cu: 32 });
+    shop.finishOperations();
     expect(why()).toBe("It stays active: a compute of more than 16 vCPU does not scale to zero.");
   });
 

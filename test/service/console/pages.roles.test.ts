@@ -41,6 +41,7 @@ it("the page of roles and databases is linked from the branch, and creates and d
   expect([catalog.role(main, "app")?.login, catalog.role(main, "group")?.login]).toEqual([true, false]);
   expect(textOf(ana.get(page))).toContain("cannot log in");
   shop.time.pass(3_600_000);
+  expect(textOf(ana.get(page))).toContain(" stock app 2026-01-01 00:00 UTC ");
   expect(textOf(ana.get(page))).toMatch(/ group cannot log in 2026-01-01 00:00 UTC /);
   ana.post(`${branch}/databases/delete`, { name: "stock" });
   shop.finishOperations();

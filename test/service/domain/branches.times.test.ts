@@ -83,3 +83,8 @@ it("a branch that ends is renamed also while the machine's clock is set back, an
   const { status, body } = shop.ana(`PATCH ${base}/${staging}`, { branch: { name: "next" } });
   expect([status, body["branch"]]).toMatchObject([200, { name: "next", expires_at }]);
 });
+
+it("a branch that is the default one already is not changed by being made that", () => {
+  minuteLater(`POST ${base}/${main}/set_as_default`);
+  expect(times()).toEqual({ [main]: [0, 0], [preview]: [0, 0], [staging]: [0, 0] });
+});

@@ -25,3 +25,15 @@ it("pages of operations show each one once, newest first, and a page beyond the 
   expect(seen.map(({ length }) => length)).toEqual([3, 3, 2, 0]);
   expect(seen.flat()).toEqual(shop.operations().map(({ id }) => id));
 });
+
+it("an operation shows an error once it has failed, and not before", () => {
+  const shop = new Shop();
+  const { operations } = shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  const id = operations[0]?.id ?? "";
+  shop.core.change(({ store }) => store.operations.forceFailure(id, "made to fail"));
+  const shown = () => shop.ana(`GET /projects/${project}/operations/${id}`).body["operation"];
+  expect(shown()).toMatchObject({ status: "running" });
+  expect(shown()).not.toHaveProperty("error");
+  shop.finishOperations();
+  expect(shown()).toMatchObject({ status: "failed", error: "made to fail" });
+});

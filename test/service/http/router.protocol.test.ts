@@ -68,6 +68,13 @@ describe("a refusal", () => {
   });
 
   it("carries the request id that the client gave", () => {
+    const own = new Shop();
+    const idOf = (id: string) =>
+      own.core.call({ method: "GET", path: "/api/v2/nowhere", headers: { ...headers, "x-request-id": id } }).headers[
+        "x-request-id"
+      ];
+    expect(idOf("x".repeat(128))).toBe("x".repeat(128));
+    for (const odd of ["x".repeat(129), "", "a b", "é"]) expect(idOf(odd)).toMatch(/^[\da-f-]{36}$/);
     const call = { method: "GET", path: "/api/v2/nowhere", headers: { ...headers, "x-request-id": "mine-1" } };
     const reply = new Shop().core.call(call);
     expect(reply.headers["x-request-id"]).toBe("mine-1");

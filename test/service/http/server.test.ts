@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, test, vi } from "vitest";
 import { ErrorBody } from "../../../src/api/error.ts";
 import type { EventSink } from "../../../src/service/http/exchange.ts";
 import type { Fault } from "../../../src/service/http/faults.ts";
+import { LongAnswers } from "../../../src/service/http/long-answers.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -32,6 +33,14 @@ async function faults(...list: Partial<Fault>[]): Promise<void> {
 
 const rename = (name: string) => send("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { name } });
 const nameNow = () => shop.core.context.store.endpoints.byId(primary)?.name;
+
+it("a call that may have changed something is answered although its long answer finds no room, and one that reads is not", async () => {
+  const making = vi.spyOn(LongAnswers.prototype, "make");
+  onTestFinished(() => making.mockRestore());
+  await send("GET", "/projects");
+  await rename("next");
+  expect(making.mock.calls.map(([{ reads }]) => reads)).toEqual([true, false]);
+});
 
 describe("HTTP", () => {
   it("carries requests with and without a body, and answers without one", async () => {

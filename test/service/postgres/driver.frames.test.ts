@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { BrokenFrame, FrameReader } from "../../../src/service/postgres/driver/frames.ts";
+import { BrokenFrame, FrameReader, frameHead } from "../../../src/service/postgres/driver/frames.ts";
 
 /** A masked frame whose mask changes nothing. */
 function frame(opcode: number, content: string): Buffer {
@@ -69,4 +69,14 @@ it("content is passed on before what ends the connection in the same chunk", () 
   expect(seen).toEqual(["ab", "close", "c"]);
   expect(() => new FrameReader(events).push(Buffer.concat([frame(2, "d"), frame(11, "")]))).toThrow(BrokenFrame);
   expect(seen.at(-1)).toBe("d");
+});
+
+it.each([
+  [0, "8200"],
+  [125, "827d"],
+  [126, "827e007e"],
+  [65_535, "827effff"],
+  [65_536, "827f0000000000010000"],
+])("the head of a frame of %s bytes has the length in the fewest bytes", (length, head) => {
+  expect(frameHead(2, length).toString("hex")).toBe(head);
 });

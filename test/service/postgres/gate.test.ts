@@ -305,6 +305,14 @@ it.each([
   expect(changes).toBeGreaterThan(0);
 });
 
+it("a client that comes keeps its compute from the suspension that was due, also beside others", async () => {
+  shop.active();
+  await gate.admit(target);
+  stored({ suspendDue: shop.time.now() + minute });
+  await gate.admit(target);
+  expect(shop.core.context.store.endpoints.byId(primary)?.suspendDue).toBeUndefined();
+});
+
 it("a client whose compute falls asleep again and again is refused after three tries, and leaves nothing behind", async () => {
   server = undefined;
   const waiting = gate.admit(target);

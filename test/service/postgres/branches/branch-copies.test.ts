@@ -228,6 +228,13 @@ describe("a copy", () => {
     expect([schemaOnly("br-d"), schemaOnly("br-c")]).toEqual([true, false]);
   });
 
+  it("a copy that is to have the schema alone of a branch that was never made has the schema alone", () => {
+    want("br-c", "br-a");
+    store.transaction(() => store.branchData.setSource({ branchId: "br-d", sourceId: "br-c", schemaOnly: true }));
+    want("br-c", "br-b");
+    expect(store.branchData.sourceOf("br-d")).toMatchObject({ sourceId: "br-a", schemaOnly: true });
+  });
+
   it("a copy of a branch that has data stays one of that, however often another one is wanted for the branch", async () => {
     want("br-c", "br-a");
     want("br-a", "br-b");

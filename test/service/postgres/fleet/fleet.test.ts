@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../../src/service/computes/connect.ts";
@@ -305,6 +305,14 @@ it("a server starts without what is prepared in its data and would keep every se
   writeFileSync(prepared, lock);
   await start();
   expect(existsSync(prepared)).toBe(false);
+});
+
+it("the logs of a compute that runs, and of its pooler, are emptied where they are too long", async () => {
+  await start();
+  const logs = ["", "-pooler"].map((what) => join(`${fakes.data}.postgres`, "logs", `${primary}${what}.log`));
+  for (const log of logs) writeFileSync(log, Buffer.alloc(4_000_001));
+  fakes.clock.advance(1000);
+  await expect.poll(() => logs.map((log) => statSync(log).size)).toEqual([0, 0]);
 });
 
 it("the history of a branch is kept while its primary runs, every five seconds", async () => {

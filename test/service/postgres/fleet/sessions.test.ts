@@ -29,6 +29,10 @@ it("a client counts from its login to its end, and no longer", () => {
   sessions.open(other);
   sessions.logIn(one);
   expect(sessions.count("ep-a", false)).toBe(2);
+  const stranger = session("ep-a", false, false);
+  sessions.open(stranger);
+  sessions.close(stranger, 0);
+  expect(sessions.count("ep-a", false)).toBe(2);
   for (const each of [one, one, other]) sessions.close(each, 0);
   expect(sessions.count("ep-a", false)).toBe(0);
 });
