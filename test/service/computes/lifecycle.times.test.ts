@@ -95,3 +95,15 @@ it("an operation takes a millisecond at least, however fast the service's time r
   shop.create({ branch_id: preview, type: "read_write" });
   expect((shop.core.nextDue() ?? 0) - shop.time.now()).toBe(1);
 });
+
+it("a compute whose first start fails is idle then, and can be started", () => {
+  const shop = new Shop();
+  const { endpoint, operations } = shop.create({ branch_id: preview, type: "read_write" });
+  expect(endpoint.current_state).toBe("init");
+  shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "made to fail"));
+  shop.finishOperations();
+  expect(shop.get(endpoint.id)).toMatchObject({ current_state: "idle" });
+  expect(shop.get(endpoint.id).pending_state).toBeUndefined();
+  shop.write(`POST /projects/${project}/endpoints/${endpoint.id}/start`);
+  expect(shop.finishOperations().get(endpoint.id).current_state).toBe("active");
+});

@@ -88,3 +88,11 @@ it("a branch that is the default one already is not changed by being made that",
   minuteLater(`POST ${base}/${main}/set_as_default`);
   expect(times()).toEqual({ [main]: [0, 0], [preview]: [0, 0], [staging]: [0, 0] });
 });
+
+it("a branch with the schema of one that ends does not end with it", () => {
+  const expires_at = new Date(since + 86_400_000).toISOString();
+  minuteLater(`PATCH ${base}/${staging}`, { branch: { expires_at } });
+  const made = shop.ana(`POST ${base}`, { branch: { parent_id: staging, init_source: "schema-only" } });
+  expect(made.status).toBe(201);
+  expect(made.body["branch"]).not.toHaveProperty("expires_at");
+});

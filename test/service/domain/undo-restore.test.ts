@@ -50,3 +50,11 @@ it("a branch whose restore failed has no parent where its parent ends by now", (
   failedRestore(() => change(staging, { expiresAt: shop.time.now() + 3_600_000 }));
   expect(branch(preview).parentId).toBeUndefined();
 });
+
+it("what a restore replaces is what the one before has replaced, where that was not made yet", () => {
+  const first = replacedOf(store, preview, staging);
+  const wanted = { branchId: preview, sourceId: main, replaced: first };
+  shop.core.change(({ store: { branchData } }) => branchData.setSource(wanted));
+  change(preview, { parentId: staging });
+  expect(replacedOf(store, preview)).toBe(first);
+});

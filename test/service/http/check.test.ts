@@ -33,3 +33,8 @@ it("the first ten of many wrong fields are named", () => {
   );
   expect(() => check(many, {}, "body")).not.toThrow(/f10/);
 });
+
+it("a reason has no more than three hundred characters of a name that the client has chosen", () => {
+  const words = () => check(z.strictObject({}), { ["x".repeat(1000)]: 1 }, "body");
+  expect(words).toThrow(/^invalid request body: .{299,301}…$/);
+});

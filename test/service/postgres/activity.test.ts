@@ -248,6 +248,16 @@ describe("a compute with clients", () => {
     expect([state(), askedOf.filter((id) => id === "ep-hung")]).toEqual(["idle", ["ep-hung"]]);
   });
 
+  it("a compute whose clients are silent is suspended although the server of another one cannot say", async () => {
+    const { endpoints } = shop.core.context.store;
+    const like = endpoints.byId(primary);
+    shop.core.change(() => like && endpoints.insert({ ...like, id: "ep-gone", type: "read_only" }));
+    sessions.open({ ...session, endpointId: "ep-gone" });
+    ask = (id) => (id === "ep-gone" ? Promise.reject(new ServerFailed("no")) : Promise.resolve([["0"]]));
+    await clock.advance(6 * minute);
+    expect([state(), shop.errors]).toEqual(["idle", []]);
+  });
+
   it("a check that fails is reported and made again, at most once a second", async () => {
     const mistake = new TypeError("a mistake");
     const change = vi.spyOn(driven, "change").mockImplementation(() => {

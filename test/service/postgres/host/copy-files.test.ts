@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { copyFiles } from "../../../../src/service/postgres/host/copy-files.ts";
+import { copyFiles, copyFilesInThread } from "../../../../src/service/postgres/host/copy-files.ts";
 
 let home: string;
 beforeEach(() => {
@@ -103,4 +103,11 @@ describe("copies of files", () => {
     expect(synced(0, true)).toEqual([]);
     expect(fs.statSync(path.join(home, "to", "one")).nlink).toBe(2);
   });
+});
+
+it("files that cannot be copied end the copy with the reason", async () => {
+  const [from, to] = [path.join(home, "from"), path.join(home, "to")];
+  fs.mkdirSync(path.join(from, "directory"));
+  const copying = copyFilesInThread({ from, to, files: ["one", "directory"], owner: undefined, hardLinks: false });
+  await expect(copying).rejects.toThrow(/directory/);
 });
