@@ -55,6 +55,17 @@ it.each(points)("a branch begins at %s in the history of its parent, whatever ot
   expect(create(preview, late)).toEqual([201, undefined]);
 });
 
+it("a point is kept in the time of the servers, where that of the service is ahead of it", () => {
+  const { catalog, clock } = shop.core.context;
+  const copied = vi.spyOn(catalog, "copyToNew");
+  Object.assign(clock, { wallOf: (time: number) => time - 1000 });
+  onTestFinished(() => void Object.assign(clock, { wallOf: undefined }));
+  const branch = { parent_id: main, parent_timestamp: at(120_000) };
+  expect(shop.ana(`POST ${base}`, { branch }).status).toBe(201);
+  const point = { kind: "time", at: Date.parse(at(119_000)) };
+  expect(copied.mock.calls[0]?.[3]).toEqual({ point, schemaOnly: false });
+});
+
 it.each(points)(
   "a branch is restored to %s in the history of its source, whatever it keeps itself",
   (_, point, early) => {

@@ -200,6 +200,7 @@ it.each([
   ["neondb_owner", 409, 'role "neondb_owner" already exists'],
   ["pg_monitor", 400, "keeps for itself"],
   ["public", 400, "keeps for itself"],
+  ["none", 400, "keeps for itself"],
   [" ", 400, "must be a name of 1 to 63 bytes"],
   [".", 400, "which no path can name"],
   ["..", 400, "which no path can name"],

@@ -54,6 +54,12 @@ const handshake = [
   "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
 ];
 
+it("the word for the protocol is taken in any case, as HTTP has it", async () => {
+  const lines = handshake.map((line) => line.replace("websocket", "WebSocket"));
+  const { received } = await raw(await listening(echo), lines);
+  expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1.1 101 /);
+});
+
 it("the content of messages passes both ways, however they are cut into frames", async () => {
   const client = new WebSocket(`ws://127.0.0.1:${await listening(echo)}/v2`);
   await once(client, "open");

@@ -268,6 +268,24 @@ describe("computes", () => {
     expect([found("org-shop", "starting"), found("org-shop", "active")]).toEqual([[], [primary]]);
   });
 
+  it("connections close earlier where the clock is set back behind the last client of their compute, and no others do", () => {
+    const { connections, endpoints } = store;
+    const second = shop.create({ branch_id: preview, type: "read_write" }).endpoint.id;
+    for (const [id, lastActive] of [
+      [primary, 5000],
+      [second, 1000],
+    ] as const) {
+      endpoints.update({ ...required("compute", endpoints.byId(id)), lastActive });
+      connections.open({ endpointId: id, pooled: false, closesAt: 9000 });
+    }
+    connections.setBack(2000);
+    const closes = shop.database.all("SELECT endpoint_id, closes_at FROM connections");
+    expect(Object.fromEntries(closes.map((row) => [row["endpoint_id"], row["closes_at"]]))).toEqual({
+      [primary]: 6000,
+      [second]: 9000,
+    });
+  });
+
   it("connections are those of one compute, direct and pooled ones apart", () => {
     const { connections } = store;
     const second = shop.create({ branch_id: preview, type: "read_write" }).endpoint.id;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Guardian } from "../../../../src/service/postgres/host/guardian.ts";
@@ -21,6 +21,16 @@ it("the guardian reports how a program ends, and keeps what it writes", async ()
   expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
   // What clients do is in it.
   expect(statSync(logFile).mode & 0o777).toBe(0o600);
+});
+
+it("the guardian keeps no log open, of which each start opens one", async () => {
+  const server = run("console.log(process.ppid); setInterval(() => {}, 1e6)");
+  await expect.poll(log).toMatch(/^\d+\n$/);
+  const files = `/proc/${log().trim()}/fd`;
+  const open = existsSync(files) ? readdirSync(files).map((fd) => readlinkSync(join(files, fd))) : [];
+  expect(open).not.toContain(realpathSync(logFile));
+  server.stop();
+  await server.ended;
 });
 
 it("a guarded program gets the environment of servers, and nothing of the service's own", async () => {
