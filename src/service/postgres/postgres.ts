@@ -23,6 +23,7 @@ import { Queries } from "./driver/queries.ts";
 import { refreshBefore } from "./fleet/catalog-refresh.ts";
 import { Fleet } from "./fleet/fleet.ts";
 import { Poolers } from "./fleet/poolers.ts";
+import { replicaWatch } from "./fleet/replica-watch.ts";
 import { SchemaReader } from "./fleet/schema-reader.ts";
 import { Sessions } from "./fleet/sessions.ts";
 import { Verifiers } from "./fleet/verifiers.ts";
@@ -90,8 +91,7 @@ export class Postgres {
   readonly #ends = new AbortController();
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
-  #keeper: HistoryKeeper | undefined;
-  #logs: Repeated | undefined;
+  #keepers: readonly Pick<Repeated, "begin" | "close">[] = [];
   #usage: UsageKeeper | undefined;
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
@@ -179,6 +179,7 @@ export class Postgres {
     for (const major of needed) await this.#templates.edition(major);
     await this.#templates.prepare(store.projects.majorVersions(), this.#ports);
     const change = (act: () => void) => service.change(act);
+    const onCrash = (endpointId: string) => this.#runner?.crashed(endpointId);
     const sockets = new Sockets(this.#home.sockets, (key) => isStillThere(store, key));
     const sessions = new ServiceSessions(clock);
     const processShares = new Shares(processes.most);
@@ -199,7 +200,7 @@ export class Postgres {
       ends: this.#ends.signal,
       change,
       report: stderr,
-      onCrash: (endpointId) => this.#runner?.crashed(endpointId),
+      onCrash,
     });
     const copies = new BranchCopies({ store, clock, storage: fleet.storage, ends: this.#ends.signal, change });
     this.#schemas = new SchemaReader({ store, fleet, copies });
@@ -216,13 +217,12 @@ export class Postgres {
         return running && verifiers.ask(running, sql);
       },
     });
-    this.#keeper = this.#newKeeper(service, fleet);
-    this.#logs = logKeeper(clock, () => fleet.logs(), onError);
+    const [logs, history] = [logKeeper(clock, () => fleet.logs(), onError), this.#newKeeper(service, fleet)];
+    this.#keepers = [logs, history, replicaWatch({ fleet, verifiers, clock, startAgain: onCrash, onError })];
     this.#usage = new UsageKeeper(service);
     this.#runner.begin();
     this.#activity.begin();
-    this.#keeper.begin();
-    this.#logs.begin();
+    for (const keeper of this.#keepers) keeper.begin();
     this.#usage.begin();
     this.#gate = gate;
     this.#begun.resolve(gate);
@@ -267,7 +267,7 @@ export class Postgres {
     this.#activity?.close();
     this.#gate?.close();
     // At once: a client may hold up what the keeper waits for.
-    await Promise.all([recorded, this.#keeper?.close(), this.#logs?.close(), this.#fleet?.close()]);
+    await Promise.all([recorded, ...this.#keepers.map((keeper) => keeper.close()), this.#fleet?.close()]);
     await this.#poolers?.idle();
     await this.#runner?.idle();
     await this.#proxy.close();

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { open, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
 import { removeTree } from "../host/each-file.ts";
@@ -7,7 +7,7 @@ import { ServerFailed } from "../host/failure.ts";
 import { writePrivate } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 import type { SqlClient } from "../session/sql-client.ts";
-import { isSegment, isTimelineHistory } from "./segments.ts";
+import { isSegment, isTimelineHistory, placeAt, placeOf } from "./segments.ts";
 
 /** Files of a running server that are no data, or are written again for the copy. */
 const volatile =
@@ -114,10 +114,20 @@ export function controlIn(data: string): string {
   return join(data, "global", "pg_control");
 }
 
-/** The oldest and the newest segment of a directory's write-ahead log. */
+/**
+ * The oldest segment of a directory's write-ahead log, and the newest that is written: servers give segments of the
+ * past the names of those to come. Each begins with its own place, from its ninth byte on.
+ */
 export async function segmentsOf(data: string): Promise<{ oldest: string; newest: string }> {
   const found = (await readdir(join(data, "pg_wal"))).filter(isSegment).toSorted();
-  return { oldest: found.at(0) ?? "", newest: found.at(-1) ?? "" };
+  const isWritten = async (name: string) => {
+    await using file = await open(join(data, "pg_wal", name));
+    const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0);
+    return placeAt(buffer.readBigUInt64LE(8)) === placeOf(name);
+  };
+  const [oldest = ""] = found;
+  for (const name of found.toReversed()) if (await isWritten(name)) return { oldest, newest: name };
+  return { oldest, newest: "" };
 }
 
 const origin = "compute-operator-origin";

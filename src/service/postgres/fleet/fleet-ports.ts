@@ -57,7 +57,7 @@ export function servedBy({ endpoint: { branchId }, generation }: Running): Serve
   return { branchId, generation };
 }
 
-export function isPrimary({ type }: StoredEndpoint): boolean {
+export function isPrimary({ type }: Pick<StoredEndpoint, "type">): boolean {
   return type === "read_write";
 }
 

@@ -95,13 +95,30 @@ it.each([[["backup_label", "backup_label.old"]], [[]]])(
   },
 );
 
-it("the log of a directory reaches from its first segment to its last, whatever else lies there", async () => {
+it("the log of a directory reaches from its first segment to its last that is written, whatever else lies there", async () => {
   const data = join(home, "log");
-  const names = ["000000010000000000000009", "00000002000000000000000A", "000000010000000000000002"];
+  const written = ["000000010000000000000009", "00000002000000000000000A", "000000010000000000000002"];
   mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
-  for (const name of [...names, "00000002.history", "000000010000000000000001.partial"])
+  const put = (name: string, place: bigint) => {
+    const text = Buffer.alloc(32);
+    text.writeBigUInt64LE(place * 1024n ** 2n, 8);
+    writeFileSync(join(data, "pg_wal", name), text);
+  };
+  for (const name of written) put(name, BigInt(`0x${name.slice(8)}`));
+  // Of places to come: one has what it had under its name before, and one nothing yet.
+  put("00000002000000000000000B", 3n);
+  put("00000002000000000000000C", 0n);
+  for (const name of ["00000002.history", "000000010000000000000001.partial"])
     writeFileSync(join(data, "pg_wal", name), "");
-  expect(await segmentsOf(data)).toEqual({ oldest: names[2], newest: names[1] });
+  expect(await segmentsOf(data)).toEqual({ oldest: written[2], newest: written[1] });
+});
+
+it("a log without a written segment, or without any, has no newest one", async () => {
+  const data = join(home, "unwritten");
+  mkdirSync(join(data, "pg_wal"), { recursive: true });
+  expect(await segmentsOf(data)).toEqual({ oldest: "", newest: "" });
+  writeFileSync(join(data, "pg_wal", "000000010000000000000009"), "");
+  expect(await segmentsOf(data)).toEqual({ oldest: "000000010000000000000009", newest: "" });
 });
 
 it("a standby knows of which data it was made, and only its owner may read that", async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { placeAt, segmentBytes } from "../../../../src/service/postgres/data/segments.ts";
@@ -16,6 +16,9 @@ const Change = z.object({ at: z.number(), position: z.number(), content: Content
 
 /** States of a server in its control file. */
 const states = { shutDown: 1, inProduction: 6 } as const;
+
+/** Size of what stands before the changes of a segment, in bytes. */
+const headerBytes = 16;
 
 /** Where a recovery ends. */
 export interface RecoveryTarget {
@@ -47,7 +50,7 @@ export class FakeData {
     };
     const data = new FakeData(directory);
     data.#write(content);
-    writeFileSync(data.segment, "");
+    data.#log("");
   }
 
   get content(): Content {
@@ -70,7 +73,7 @@ export class FakeData {
 
   begin(): void {
     writeFileSync(join(this.directory, "global", "pg_control"), controlText(states.inProduction, this.position));
-    writeFileSync(this.segment, "", { flag: "a" });
+    this.#log("");
   }
 
   end(): void {
@@ -82,7 +85,7 @@ export class FakeData {
     act(content);
     this.position += 16;
     this.#write(content);
-    writeFileSync(this.segment, `${JSON.stringify({ at, position: this.position, content })}\n`, { flag: "a" });
+    this.#log(`${JSON.stringify({ at, position: this.position, content })}\n`);
   }
 
   /** Ends the segment that is written: it is ready to be kept. */
@@ -90,8 +93,17 @@ export class FakeData {
     const ended = this.lsn;
     writeFileSync(join(this.directory, "pg_wal", "archive_status", `${this.segmentName}.ready`), "");
     this.position = (Math.floor(this.position / segmentBytes) + 1) * segmentBytes;
-    writeFileSync(this.segment, "");
+    this.#log("");
     return ended;
+  }
+
+  /** Each segment begins with its place, as Postgres's do. */
+  #log(text: string): void {
+    const header = Buffer.alloc(headerBytes);
+    header.writeBigUInt64LE(BigInt(Math.floor(this.position / segmentBytes) * segmentBytes), 8);
+    writeFileSync(this.segment, existsSync(this.segment) ? text : Buffer.concat([header, Buffer.from(text)]), {
+      flag: "a",
+    });
   }
 
   /** Takes the changes of the log over, up to a target. */
@@ -99,7 +111,7 @@ export class FakeData {
     const log = join(this.directory, "pg_wal");
     const segments = readdirSync(log).filter((name) => /^[0-9A-F]{24}$/.test(name));
     for (const name of segments.toSorted()) {
-      for (const line of readFileSync(join(log, name), "utf8").split("\n")) {
+      for (const line of readFileSync(join(log, name)).subarray(headerBytes).toString().split("\n")) {
         if (line === "") continue;
         const { at, position, content } = Change.parse(JSON.parse(line));
         if (at > target.at || position > target.position || position <= this.position) continue;
