@@ -59,7 +59,7 @@ const longest = 10_000;
 /** Time after which a stream that was refused is asked for again, in milliseconds; a page after up to twice that. */
 const retry = 5000;
 
-/** Time after which a page asks for the stream again, in milliseconds: it tells of no session whose time has passed. */
+/** Time after which a page asks for the stream again, in milliseconds: none ends as the time of its session passes. */
 const again = 600_000;
 
 let announced = Number(main?.dataset.changes);
@@ -114,7 +114,7 @@ async function refresh() {
   const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
   const text = await answer?.text().catch(() => undefined);
   took = performance.now() - begun;
-  // Out of reach, as a proxy may say, or without room: the stream of changes may stay open, and tell of no other one.
+  // Out of reach, as a proxy may say, or without room: the stream of changes may stay open, and show no other one.
   if (text === undefined || answer.status > 500 || answer.status === 429) {
     timer ??= setTimeout(refresh, retry * (1 + Math.random()));
     return;

@@ -62,6 +62,9 @@ export function isPrimary({ type }: Pick<StoredEndpoint, "type">): boolean {
 }
 
 /** The replicas of a branch among servers that run. */
-export function replicasOf(branchId: string, running: readonly Running[]): Running[] {
+export function replicasOf<Server extends { endpoint: Pick<StoredEndpoint, "branchId" | "type"> }>(
+  branchId: string,
+  running: readonly Server[],
+): Server[] {
   return running.filter(({ endpoint }) => endpoint.branchId === branchId && !isPrimary(endpoint));
 }

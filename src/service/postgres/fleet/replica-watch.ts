@@ -2,7 +2,7 @@ import { type ServiceClock, within } from "../../clock.ts";
 import { Repeated } from "../../repeated.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { TextRow } from "../session/sql-client.ts";
-import { isPrimary } from "./fleet-ports.ts";
+import { isPrimary, replicasOf } from "./fleet-ports.ts";
 
 /** A server that runs. */
 interface Watched {
@@ -34,10 +34,8 @@ export function replicaWatch<Server extends Watched>(ports: ReplicaWatchPorts<Se
   let before = new Map<object, string>();
   const look = async () => {
     const all = fleet.running();
-    const primaries = new Set(
-      all.filter(({ endpoint }) => isPrimary(endpoint)).map(({ endpoint }) => endpoint.branchId),
-    );
-    const replicas = all.filter(({ endpoint }) => !isPrimary(endpoint) && primaries.has(endpoint.branchId));
+    const primaries = all.filter(({ endpoint }) => isPrimary(endpoint));
+    const replicas = primaries.flatMap(({ endpoint }) => replicasOf(endpoint.branchId, all));
     const now = new Map<object, string>();
     const asked = replicas.map(async (one) => {
       const answer = verifiers.ask(one, standstill).catch(() => undefined);
