@@ -191,13 +191,19 @@ describe("the removal of what nothing needs", () => {
     await fakes.until(() => spy.mock.calls.length === 2);
   });
 
-  it("the removal rests for nine times as long as it took, as each looks through the data of all branches", async () => {
+  /** A change after a removal that took a second. */
+  async function resting() {
     const spy = remove();
     onTestFinished(() => spy.mockRestore());
     spy.mockImplementationOnce(() => Promise.resolve(fakes.clock.advance(1000))).mockResolvedValue();
     await start();
     await fakes.until(() => spy.mock.calls.length === 1);
     await fakes.change(`POST ${compute}/suspend`);
+    return spy;
+  }
+
+  it("the removal rests for nine times as long as it took, as each looks through the data of all branches", async () => {
+    const spy = await resting();
     await fakes.clock.looks();
     expect(spy).toHaveBeenCalledTimes(1);
     fakes.clock.advance(9000);
@@ -205,12 +211,7 @@ describe("the removal of what nothing needs", () => {
   });
 
   it("a removal that rests keeps the service from no end", async () => {
-    const spy = remove();
-    onTestFinished(() => spy.mockRestore());
-    spy.mockImplementationOnce(() => Promise.resolve(fakes.clock.advance(1000))).mockResolvedValue();
-    await start();
-    await fakes.until(() => spy.mock.calls.length === 1);
-    await fakes.change(`POST ${compute}/suspend`);
+    const spy = await resting();
     await fakes.stop();
     expect(spy).toHaveBeenCalledTimes(1);
   });
