@@ -195,6 +195,23 @@ describe("a personal key", () => {
     expect(shownFrom).toEqual(shownFrom.map((_, index) => (index % 2 === 0 ? "192.0.2.7" : "192.0.2.8")));
   });
 
+  it("an account's thousands of keys, used one after the other, cost a write each 100 ms, and each shows its use", () => {
+    const shop = new Shop();
+    const made = Array.from({ length: 30 }, () => created(shop, keys.bob, "/api_keys", { key_name: "one of many" }));
+    const useAll = () => {
+      for (const { key } of made) shop.send(key, "GET /auth");
+    };
+    useAll();
+    shop.time.pass(60_000);
+    const writes = vi.spyOn(shop.database, "run");
+    useAll();
+    shop.time.pass(100);
+    useAll();
+    expect(writes.mock.calls.filter(([sql]) => sql.includes("api_keys"))).toHaveLength(2);
+    const shown = [...shop.core.context.store.keys.ofAccount("acc-bob")].filter(({ name }) => name === "one of many");
+    expect(new Set(shown.map(({ lastUsedAt = 0 }) => shop.time.now() - lastUsedAt))).toEqual(new Set([0, 100]));
+  });
+
   it("a key shows its last use also where that is stored, after one from another machine that was not", () => {
     const shop = new Shop();
     const use = (remote: string) =>

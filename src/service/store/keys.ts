@@ -25,6 +25,9 @@ export interface ApiKey {
 /** The time of a key's last use is stored at most this often, in milliseconds: a read should not cost a write. */
 const usePrecision = 60_000;
 
+/** Later uses of an owner's keys are stored so far apart at least, in milliseconds: it has thousands of keys. */
+const storedEvery = 100;
+
 const scopeKept: Kept<KeyScope> = {
   columns: ["kind", "account_id", "organization_id", "project_id"],
   read(row) {
@@ -63,8 +66,10 @@ export class Keys {
   readonly #db: Database;
   readonly #table: Table<ApiKey>;
   readonly #hashed: Table<HashedKey>;
-  /** By id: a use from another address, so soon after the stored one that it is not stored. */
+  /** By id: a use from another address, so soon after the stored one, or that of another key, that it is not stored. */
   readonly #laterUses = new Map<number, { at: number; from: string; storedAt: number; scope: KeyScope }>();
+  /** By owner: when the use of one of its keys was stored last. */
+  readonly #storedAt = new Map<string, number>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -154,15 +159,20 @@ export class Keys {
    */
   used({ id, lastUsedAt, lastUsedFrom, scope }: ApiKey, at: number, from: string): void {
     const storedAt = this.#laterUses.get(id)?.storedAt ?? lastUsedAt;
-    if (storedAt === undefined || Math.abs(at - storedAt) >= usePrecision) {
+    const isOld = storedAt === undefined || Math.abs(at - storedAt) >= usePrecision;
+    const [, owner] = listOf(scope);
+    const isTurn = Math.abs(at - (this.#storedAt.get(owner) ?? 0)) >= storedEvery;
+    if (storedAt === undefined || (isOld && isTurn)) {
       this.#table.update({ lastUsedAt: at, lastUsedFrom: from }, "WHERE id = ?", id);
+      this.#storedAt.set(owner, at);
       this.#laterUses.delete(id);
-    } else if (from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt, scope });
+    } else if (isOld || from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt, scope });
   }
 
   /** The keys are being deleted, and later ones get their ids. */
   forgetUses(): void {
     this.#laterUses.clear();
+    this.#storedAt.clear();
   }
 
   #shown(key: ApiKey): ApiKey {
