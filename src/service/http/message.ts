@@ -48,13 +48,16 @@ export function refusalReply(refusal: Refusal, request_id = "", more: ServiceRep
   return jsonReply(status, { request_id, code, message }, { ...headers, ...more });
 }
 
+/** The headers of JSON. No cache keeps it: one that overlooks keys would show an account's passwords to others. */
+const jsonHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+
 /** An answer whose JSON text exists already. */
 export function serialisedReply(
   status: number,
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): ServiceReply {
-  return { status, headers: { "content-type": "application/json; charset=utf-8", ...headers }, body };
+  return { status, headers: { ...jsonHeaders, ...headers }, body };
 }
 
 const tooMany = "too many connections of your address are open: close some, and try again\n";

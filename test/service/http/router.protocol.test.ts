@@ -5,6 +5,16 @@ import { keys, preview, primary, project, Shop } from "../support/shop.ts";
 
 const headers = { authorization: `Bearer ${keys.ana}` };
 
+it.each([
+  "GET /projects",
+  `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`,
+  "GET /users/me/organizations",
+  "POST /api_keys",
+  "GET /nowhere",
+])("%s has an answer that no cache keeps, as one that overlooks keys would show it to others", (line) => {
+  expect(new Shop().ana(line, { key_name: "one more" }).headers["cache-control"]).toBe("no-store");
+});
+
 describe("a refusal", () => {
   test.each([
     ["GET /nowhere", 404, "this route does not exist"],
