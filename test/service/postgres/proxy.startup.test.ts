@@ -196,12 +196,17 @@ describe("the compute that a client means", () => {
     const replicating = new Map([...given(), ["replication", "database"]]);
     const targets = [
       route(replicating, "ep-a.localhost").target,
-      routeByPassword(replicating, "endpoint=ep-a-pooler;secret").routed.target,
+      routeByPassword(replicating, "endpoint=ep-a;secret").routed.target,
     ];
-    expect(targets).toEqual([
-      { endpointId: "ep-a", pooled: false, replicates: true },
-      { endpointId: "ep-a", pooled: true, replicates: true },
-    ]);
+    const target = { endpointId: "ep-a", pooled: false, replicates: true };
+    expect(targets).toEqual([target, target]);
+  });
+
+  it.each(["database", "true", "off", ""])("a client with replication=%j is refused at the pooled host", (value) => {
+    const replicating = new Map([...given("-c post_auth_delay=2147"), ["replication", value]]);
+    const refused = "the pooled host serves no client that replicates: use the direct host";
+    expect(() => route(replicating, "ep-a-pooler.localhost")).toThrow(refused);
+    expect(() => routeByPassword(replicating, "endpoint=ep-a-pooler;secret")).toThrow(refused);
   });
 
   it.each([

@@ -87,6 +87,10 @@ function routedTo(id: string, parameters: Parameters): Routed {
     const what = database === poolerConsole ? "lead to a database" : "serve a role";
     throw new Rejection("3D000", `the pooled host does not ${what} "${poolerConsole}": use the direct host`);
   }
+  // PgBouncer 1.23 would give the session in which it looks for the password, as superuser, such a client's options.
+  if (target.pooled && target.replicates) {
+    throw new Rejection("0A000", "the pooled host serves no client that replicates: use the direct host");
+  }
   const rest = optionWords(parameters.get("options") ?? "").filter((word) => !parameter.test(word));
   const value = target.pooled ? withoutBackslash : (given: string) => given;
   const passed = new Map([...parameters].map(([name, given]) => [name, value(given)]));
