@@ -13,7 +13,10 @@ import type { ServerConfig } from "./config.ts";
 /** PgBouncer as it is found. */
 export interface PoolerProgram {
   path: string;
-  /** True if clients may use prepared statements of the protocol, although each transaction has another server. */
+  /**
+   * True if clients may use prepared statements of the protocol, although each transaction has another server. Such a
+   * PgBouncer looks for passwords in one database, and need not in that of the client.
+   */
   preparesStatements: boolean;
 }
 
@@ -63,7 +66,8 @@ export class Pooler extends GuardedProgram {
 
 /**
  * The whole of pgbouncer.ini. Clients log in with SCRAM and the server's own verifiers, with which PgBouncer then logs
- * in for them. The query that looks these up runs as superuser in databases of clients: it names every object in full.
+ * in for them. The query that looks these up runs as superuser, before 1.21 in databases of clients: it names every
+ * object in full.
  */
 export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
   const { program, files, sockets, server, maxConnections, maxClients } = pooler;
@@ -81,7 +85,13 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     listen_backlog: 4096,
     query_wait_timeout: 120,
     ignore_startup_parameters: "extra_float_digits",
-    ...(program.preparesStatements && { max_prepared_statements: 1000 }),
+    // In a database of a client's our own session would keep that from being dropped, and would wait for its locks. One
+    // that is not there is then found as the client's session opens, where PgBouncer waits for 15 s by default.
+    ...(program.preparesStatements && {
+      auth_dbname: "postgres",
+      server_login_retry: 1,
+      max_prepared_statements: 1000,
+    }),
     log_connections: 0,
     log_disconnections: 0,
     log_stats: 0,
@@ -89,7 +99,7 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     stats_users: "",
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-  // Our own session goes from database to database: one in each would take the places that are kept for the service.
+  // Before 1.21 our own session goes from database to database: one in each would take the places that are kept for us.
   const users = `[users]\n${superuser} = max_user_connections=1\n`;
   return `[databases]\n* = host=${server.sockets} port=${socketNumber}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
 }

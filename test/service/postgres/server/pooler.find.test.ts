@@ -65,7 +65,9 @@ test.each([
   expect(program?.preparesStatements).toBe(keeps);
   if (!program) return;
   // An older one does not start with a setting that it does not know.
-  expect(poolerText({ ...place, program }).includes("max_prepared_statements")).toBe(keeps);
+  for (const setting of ["max_prepared_statements", "auth_dbname"]) {
+    expect(poolerText({ ...place, program }).includes(setting)).toBe(keeps);
+  }
 });
 
 test("a pooler has these settings, whatever its defaults are", () => {
@@ -88,6 +90,8 @@ max_client_conn = 10000
 listen_backlog = 4096
 query_wait_timeout = 120
 ignore_startup_parameters = extra_float_digits
+auth_dbname = postgres
+server_login_retry = 1
 max_prepared_statements = 1000
 log_connections = 0
 log_disconnections = 0

@@ -12,6 +12,12 @@ await programPath({
   package: "pgbouncer",
 });
 const rig = usePostgresRig();
+/** The minor version of the PgBouncer on the path. */
+async function minorVersion(): Promise<number> {
+  const version = await runProgram("pgbouncer", ["--version"], { env: { PATH: process.env["PATH"] } });
+  return Number(/PgBouncer 1\.(\d+)/.exec(version.stdout)?.[1]);
+}
+
 let pooled: string;
 let direct: string;
 beforeAll(async () => {
@@ -54,9 +60,15 @@ it("logins to many databases through the pooled host take one of the places that
   await expect.poll(async () => (await rig.query(direct, own)).length).toBeLessThanOrEqual(1);
 });
 
+it("a role drops a database that it has reached through the pooled host, where PgBouncer looks for passwords elsewhere", async () => {
+  await rig.query(direct, "CREATE DATABASE passing TEMPLATE template0");
+  await rig.query(pooled.replace("/stock?", "/passing?"), "SELECT 1");
+  const why = await rig.query(direct, "DROP DATABASE passing WITH (FORCE)").then(() => "", String);
+  expect(why).toMatch((await minorVersion()) >= 21 ? /^$/ : /terminate/);
+});
+
 it("keeps prepared statements exactly where its PgBouncer can, and the service says at its start where it cannot", async () => {
-  const version = await runProgram("pgbouncer", ["--version"], { env: { PATH: process.env["PATH"] } });
-  const [, minor = 0] = (/PgBouncer 1\.(\d+)/.exec(version.stdout) ?? []).map(Number);
+  const minor = await minorVersion();
   const one = await rig.client(pooled);
   const other = await rig.client(pooled);
   const ask = async (value: number) =>
