@@ -11,7 +11,7 @@ import { mostConnections } from "../sharing/most-connections.ts";
 import { type Holding, networkOf, Shares } from "../sharing/shares.ts";
 import { closeWith, listenOn, takeIn } from "../sharing/take-in.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
-import type { EventStream, Exchange } from "./exchange.ts";
+import { type EventStream, type Exchange, streamHeaders } from "./exchange.ts";
 import { LongAnswers } from "./long-answers.ts";
 import { type ServiceCall, type ServiceReply, tooManyConnections } from "./message.ts";
 import { Pipelines, takeApart } from "./pipeline.ts";
@@ -268,11 +268,7 @@ function send(outgoing: ServerResponse, { status, headers, body, pieces }: Servi
 /** Sends events as they come. To a client that is too slow only the newest of those that wait is sent. */
 function stream(outgoing: ServerResponse, open: EventStream): void {
   let waiting: string | undefined;
-  outgoing.writeHead(200, {
-    "content-type": "text/event-stream",
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  });
+  outgoing.writeHead(200, streamHeaders);
   outgoing.flushHeaders();
   const close = open({
     send(event) {

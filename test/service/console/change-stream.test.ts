@@ -171,7 +171,7 @@ it("HEAD cannot ask for the stream", () => {
   expect(exchange).toMatchObject({ kind: "answer", reply: { status: 404 } });
 });
 
-it("over HTTP the stream stops with its page, and ends with the service", async () => {
+it("over HTTP the stream is kept back by no proxy, stops with its page, and ends with the service", async () => {
   const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
   const own = { headers: { host: `127.0.0.1:${listening.port}` } };
   const { cookie = "" } = new Visitor(shop.core, own).signIn("acc-ana");
@@ -180,6 +180,7 @@ it("over HTTP the stream stops with its page, and ends with the service", async 
   const page = new AbortController();
   const { headers, body } = await open(page.signal);
   expect(headers.get("content-type")).toBe("text/event-stream");
+  expect(headers.get("x-accel-buffering")).toBe("no");
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   const event = /^event: changes\ndata: \d+\n\n$/;
   expect((await reader?.read())?.value).toMatch(event);
