@@ -3,9 +3,9 @@ import type { ServiceCall } from "./message.ts";
 /** The address of a request that has none. */
 export const loopback = "127.0.0.1";
 
-/** True if an address belongs to this machine alone. */
+/** True if the system gives this address to a client of this machine. Istio's sidecars use 127.0.0.6 for strangers. */
 function isLoopback(address: string): boolean {
-  return /^(127\.|::1$|::ffff:127\.)/.test(address);
+  return /^(::1|(::ffff:)?127\.0\.0\.1)$/.test(address);
 }
 
 /** Headers that only a proxy adds: it says from where, or for which address, it passes a call on, or names itself. */

@@ -50,6 +50,8 @@ const local = { host: "localhost:8090" };
 const refused: readonly [string, Pick<ServiceCall, "remote" | "headers" | "httpVersion">][] = [
   ["as nginx sends it that is told nothing of headers", { remote: "127.0.0.1", headers: local, httpVersion: "1.0" }],
   ["from another machine", { remote: "192.0.2.7", headers: local }],
+  ["from a sidecar of Istio, which adds no header to TCP", { remote: "127.0.0.6", headers: local }],
+  ["from such a sidecar, where the service listens with IPv6 too", { remote: "::ffff:127.0.0.6", headers: local }],
   ["under a foreign name that was made to point here", { remote: "127.0.0.1", headers: { host: "evil.example:8090" } }],
   ["under a name that only begins like a loopback one", { remote: "127.0.0.1", headers: { host: "127.0.0.1.nip.io" } }],
   [
