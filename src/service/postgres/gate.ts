@@ -22,6 +22,7 @@ import type { Target } from "./proxy/proxy.ts";
 import { mostReaders } from "./server/config.ts";
 import { cutName } from "./session/quoting.ts";
 import { loggedOut, Rejection } from "./session/rejection.ts";
+import type { ScramVerifier } from "./session/scram.ts";
 import { isFresh, isSettled, isUnchangedByStranger } from "./strangers.ts";
 
 /** Number of times that a client whose compute falls asleep again just then has it woken. */
@@ -33,7 +34,7 @@ const most = { clients: 32_768, partOfFiles: 1 / 10 };
 export interface GatePorts {
   fleet: Pick<Fleet, "serverOf">;
   /** `undefined` where there is no PgBouncer: clients of pooled hosts reach their servers directly. */
-  poolers: Pick<Poolers, "socketBefore"> | undefined;
+  poolers: Pick<Poolers, "socketFor"> | undefined;
   sessions: Sessions;
   verifiers: Pick<Verifiers, "of" | "ask">;
   /** The budget of processes, of which a client that has logged in has one, by owner of their compute. */
@@ -80,7 +81,7 @@ export class Gate {
       this.#enter(session);
       for (let tries = 0; tries < mostTries; tries += 1) {
         const running = await this.#awake(endpointId);
-        if (running) return await this.#admission(session, running, from);
+        if (running) return this.#admission(session, running, from);
         if (!this.#starts(session)) this.#note(session);
       }
       throw new Rejection("57P03", `compute ${endpointId} is suspended again and again: try later`);
@@ -208,18 +209,22 @@ export class Gate {
     void eventually(this.#service, note, () => this.#closed).then(() => this.#leaving.delete(endpointId));
   }
 
-  async #admission(session: Session, running: Running, from: string | undefined): Promise<Admission> {
+  #admission(session: Session, running: Running, from: string | undefined): Admission {
     const { poolers, verifiers } = this.#ports;
     const { endpointId, pooled } = session;
-    const usesPooler = pooled && poolers !== undefined;
+    let asked: { role: string; verifier: ScramVerifier } | undefined;
     return {
-      socket: usesPooler
-        ? await poolers.socketBefore(endpointId, running).catch(asRejection)
-        : socketIn(running.config.sockets),
+      socket: async () =>
+        pooled && poolers && asked
+          ? poolers.socketFor(endpointId, running, asked).catch(asRejection)
+          : socketIn(running.config.sockets),
       logout: session.logout.signal,
-      verifierOf: (role) => {
-        session.role = cutName(role);
-        return verifiers.of(running, role, from).catch(asRejection);
+      verifierOf: async (role) => {
+        const named = cutName(role);
+        session.role = named;
+        const verifier = await verifiers.of(running, role, from).catch(asRejection);
+        asked = { role: named, verifier };
+        return verifier;
       },
       inTurn: (check) => this.#checks.take(endpointId, check, from),
       alone: (hash) => this.#hashes.take(hash, ownerOf(this.#service.context.store, endpointId)),

@@ -262,7 +262,7 @@ it.each<[string, Buffer, string, string, Buffer, string]>([
     });
     let [entered, left] = [0, 0];
     const admission: Admission = {
-      socket,
+      socket: () => Promise.resolve(socket),
       verifierOf: () => Promise.reject(new Error("not asked")),
       end: () => Promise.resolve(),
       inTurn: (check) => check(),

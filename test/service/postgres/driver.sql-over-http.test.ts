@@ -45,7 +45,7 @@ async function compute(serve: (socket: Socket) => void): Promise<{ admission: Ad
   const verifierOf = () => Promise.resolve(verifier);
   return {
     admission: {
-      socket,
+      socket: () => Promise.resolve(socket),
       verifierOf,
       end: () => Promise.resolve(),
       inTurn: (check) => check(),

@@ -3,10 +3,12 @@ import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { lastDayOf } from "../../../src/service/computes/meter.ts";
 import { usageOf } from "../../../src/service/computes/usage.ts";
 import type { Running } from "../../../src/service/postgres/fleet/fleet-ports.ts";
+import type { Poolers } from "../../../src/service/postgres/fleet/poolers.ts";
 import { Sessions } from "../../../src/service/postgres/fleet/sessions.ts";
 import { Gate, type GatePorts } from "../../../src/service/postgres/gate.ts";
 import { ServerFailed } from "../../../src/service/postgres/host/failure.ts";
 import { PostgresServer } from "../../../src/service/postgres/server/server.ts";
+import { unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 import { StoreFull } from "../../../src/service/refusal.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { preview, primary, project, Shop } from "../support/shop.ts";
@@ -467,7 +469,7 @@ it("on a full disk a client of a compute that runs is let in, and that of anothe
     });
   shop.active();
   const spy = full();
-  expect((await gate.admit(target)).socket).toBe("/s/.s.PGSQL.5432");
+  expect(await (await gate.admit(target)).socket()).toBe("/s/.s.PGSQL.5432");
   spy.mockRestore();
   stored({ currentState: "idle", pendingState: undefined });
   const again = full();
@@ -550,16 +552,24 @@ it("a client whose compute's server has ended amid its login is refused, also wh
   expect(sessions.count(primary, false)).toBe(0);
 });
 
-it("a client reads why its pooler did not start and its server was not asked", async () => {
+it("a client reads why its server was not asked", async () => {
   shop.active();
   const failed = () => Promise.reject(new ServerFailed("it ended"));
-  const refusal = { sqlState: "57P03", message: "it ended" };
-  gate = newGate(undefined, { poolers: { socketBefore: failed }, verifiers: { of: failed, ask: failed } });
-  await expect(gate.admit({ ...target, pooled: true })).rejects.toMatchObject(refusal);
-  expect(sessions.any(primary)).toBe(false);
-  const admission = await gate.admit(target);
-  await expect(admission.verifierOf("app")).rejects.toMatchObject(refusal);
-  await expect(admission.end(1)).rejects.toMatchObject(refusal);
+  const admission = await newGate(undefined, { verifiers: { of: failed, ask: failed } }).admit(target);
+  for (const asked of [admission.verifierOf("app"), admission.end(1)])
+    await expect(asked).rejects.toMatchObject({ sqlState: "57P03", message: "it ended" });
+});
+
+it("a pooler starts with a client of the pooled host that has logged in, who reads why it did not", async () => {
+  shop.active();
+  const socketFor = vi.fn<Poolers["socketFor"]>().mockRejectedValue(new ServerFailed("it ended"));
+  const verifiers = { of: async () => unfitVerifier("", "app"), ask: async () => [] };
+  gate = newGate(undefined, { poolers: { socketFor }, verifiers });
+  const pooled = await gate.admit({ ...target, pooled: true });
+  const verifier = await pooled.verifierOf(`${"r".repeat(63)}s`);
+  expect(socketFor).not.toHaveBeenCalled();
+  await expect(pooled.socket()).rejects.toMatchObject({ sqlState: "57P03", message: "it ended" });
+  expect(socketFor).toHaveBeenLastCalledWith(primary, running, { role: "r".repeat(63), verifier });
 });
 
 function never(): never {

@@ -63,7 +63,7 @@ beforeEach(async () => {
     logins,
     admit: () =>
       Promise.resolve({
-        socket: path,
+        socket: () => Promise.resolve(path),
         verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
         end: () => Promise.resolve(),
         inTurn: (check) => check(),

@@ -61,7 +61,7 @@ afterEach(() => {
 
 function admission(at = socket) {
   return {
-    socket: at,
+    socket: () => Promise.resolve(at),
     verifierOf: (role: string) => Promise.resolve(verifier ?? unfitVerifier("", role)),
     end: () => Promise.resolve(),
     inTurn: <Result>(check: () => Promise<Result>) => check(),
@@ -85,6 +85,7 @@ async function joined(
   const clock = new VirtualClock();
   const joining = {
     admission: admission(),
+    socket,
     parameters: new Map([...parameters, ...more]),
     version,
     keys,

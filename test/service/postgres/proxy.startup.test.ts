@@ -140,12 +140,19 @@ describe("the compute that a client means", () => {
     expect(routed.parameters.get("user")).toBe("ana");
   });
 
-  it("no parameter of a client has a backslash at the pooled host, but for the names of its role and database", () => {
+  it.each(["ep-a.localhost", "ep-a-pooler.localhost"])("a client's parameters pass as they are to %s", (host) => {
     const said = { user: "a\\b", database: "c\\d", application_name: "C:\\app", options: "-c TimeZone=a\\\\b\\ c" };
-    const parametersAt = (host: string) => Object.fromEntries(route(new Map(Object.entries(said)), host).parameters);
-    expect(parametersAt("ep-a.localhost")).toEqual(said);
-    const changed = { application_name: "C:/app", options: "-c TimeZone=a/b\\ c" };
-    expect(parametersAt("ep-a-pooler.localhost")).toEqual({ ...said, ...changed });
+    expect(Object.fromEntries(route(new Map(Object.entries(said)), host).parameters)).toEqual(said);
+  });
+
+  it("a role has one name alone, also where a client gives it a longer one, which a server cuts", () => {
+    const named = (user: string) => route(new Map([["user", user]]), "ep-a-pooler.localhost").parameters;
+    const cut = "r".repeat(63);
+    expect([...named(`${cut}s`)]).toEqual([
+      ["user", cut],
+      ["database", cut],
+    ]);
+    expect(named(`${"r".repeat(62)}é`).get("user")).toBe("r".repeat(62));
   });
 
   test.each<[options: string | undefined, serverName: string | undefined, message: RegExp]>([

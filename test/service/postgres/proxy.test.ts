@@ -63,7 +63,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   admit = () =>
     Promise.resolve({
-      socket,
+      socket: () => Promise.resolve(socket),
       verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
       end: () => Promise.resolve(),
       inTurn: (check) => check(),
@@ -368,7 +368,7 @@ it("tells a client that has logged in that its server takes nobody", async () =>
 
 it("gives a client's place back where the server's socket is gone, and ends the client", async () => {
   const whole = await admit();
-  admit = () => Promise.resolve({ ...whole, socket: join(directory, "gone") });
+  admit = () => Promise.resolve({ ...whole, socket: async () => join(directory, "gone") });
   const one = await client();
   const ended = closed(one);
   one.write(startup);

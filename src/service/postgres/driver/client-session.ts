@@ -12,8 +12,9 @@ export async function openClientSession(
   longestAnswers: number,
 ): Promise<SqlClient> {
   try {
+    const path = await socket();
     enter();
-    const client = await SqlClient.connect({ ...login, socket }, longestAnswers);
+    const client = await SqlClient.connect({ ...login, socket: path }, longestAnswers);
     void client.closed.then(leave);
     return client;
   } catch (error) {

@@ -80,9 +80,10 @@ export function readSqlLogin(headers: Readonly<Record<string, string>>): SqlLogi
     ...parameter("options"),
     ...parameter("application_name"),
   ]);
+  const routed = route(parameters, uri.hostname);
   return {
-    routed: route(parameters, uri.hostname),
-    user,
+    routed,
+    user: routed.parameters.get("user") ?? user,
     password: textOf(uri.password),
     database,
     begin: beginOf(headers),

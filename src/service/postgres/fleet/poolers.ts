@@ -8,6 +8,7 @@ import type { Sockets } from "../host/sockets.ts";
 import type { ServerConfig } from "../server/config.ts";
 import { Pooler, type PoolerProgram } from "../server/pooler.ts";
 import type { PostgresServer } from "../server/server.ts";
+import type { ScramVerifier } from "../session/scram.ts";
 
 export interface PoolersPorts {
   processes: Processes;
@@ -15,6 +16,18 @@ export interface PoolersPorts {
   home: Home;
   sockets: Sockets;
   program: PoolerProgram;
+}
+
+/** A compute's server. */
+interface Before {
+  server: PostgresServer;
+  config: ServerConfig;
+}
+
+/** A role, and the verifier that its client has met. */
+interface Proven {
+  role: string;
+  verifier: ScramVerifier;
 }
 
 /** The poolers of computes: each starts with the first client of the pooled host, and ends with its server. */
@@ -28,21 +41,27 @@ export class Poolers {
     this.#ports = ports;
   }
 
-  /** The path of the socket of the pooler before a compute's server. Rejects with `ServerFailed`. */
-  socketBefore(
-    endpointId: string,
-    { server, config }: { server: PostgresServer; config: ServerConfig },
-  ): Promise<string> {
+  /**
+   * The path of the socket of the pooler before a compute's server, for a role that has logged in. Rejects with
+   * `ServerFailed`.
+   */
+  socketFor(endpointId: string, before: Before, { role, verifier }: Proven): Promise<string> {
     return this.#turns.take(endpointId, async () => {
-      const known = this.#poolers.get(endpointId);
-      if (known?.server === server) return known.pooler.socket;
-      // PgBouncer removes its socket's path when it ends, although the path is another's by then.
-      await known?.pooler.stop();
-      const pooler = await this.#start(endpointId, config);
-      this.#poolers.set(endpointId, { server, pooler });
-      void this.#watch(endpointId, server, pooler);
+      const pooler = await this.#poolerBefore(endpointId, before);
+      await pooler.learn(role, verifier);
       return pooler.socket;
     });
+  }
+
+  async #poolerBefore(endpointId: string, { server, config }: Before): Promise<Pooler> {
+    const known = this.#poolers.get(endpointId);
+    if (known?.server === server) return known.pooler;
+    // PgBouncer removes its socket's path when it ends, although the path is another's by then.
+    await known?.pooler.stop();
+    const pooler = await this.#start(endpointId, config);
+    this.#poolers.set(endpointId, { server, pooler });
+    void this.#watch(endpointId, server, pooler);
+    return pooler;
   }
 
   /** Resolves when all are gone. To be called when their servers have ended. */

@@ -24,9 +24,9 @@ export class Verifiers {
   }
 
   /**
-   * A role's verifier; of one that is not there, or has no password, one that has expired or a long verifier, one that
-   * nothing fits. PgBouncer would go on with a session that is open. `from`: the network whose client asks, as these
-   * take turns.
+   * A role's verifier; of one that is not there, may not log in, or has no password, one that has expired or a long
+   * verifier, one that nothing fits. PgBouncer would go on with a session that is open. `from`: the network whose
+   * client asks, as these take turns.
    */
   of({ endpoint, server, config }: Running, role: string, from?: string): Promise<ScramVerifier> {
     const ask = async () => {
@@ -34,7 +34,7 @@ export class Verifiers {
       const { rows } = await session.execute(
         `SELECT pg_catalog.left(rolpassword, ${longestVerifier}) FROM pg_catalog.pg_authid
           WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name
-          AND (rolvaliduntil IS NULL OR rolvaliduntil OPERATOR(pg_catalog.>) pg_catalog.now())`,
+          AND rolcanlogin AND (rolvaliduntil IS NULL OR rolvaliduntil OPERATOR(pg_catalog.>) pg_catalog.now())`,
         [role],
       );
       return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.secret, role);

@@ -19,6 +19,8 @@ const lastBytesMs = 10_000;
 
 export interface Joining {
   admission: Admission;
+  /** The path of the server's socket. */
+  socket: string;
   parameters: Parameters;
   /** Of the protocol. */
   version: number;
@@ -28,12 +30,12 @@ export interface Joining {
 
 /** Logs in to the server for a client that has logged in to the proxy, and carries bytes between both to their end. */
 export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: Joining): Promise<void> {
-  const { admission, parameters, version, keys, clock } = joining;
-  const server = createConnection(admission.socket);
+  const { admission, socket, parameters, version, keys, clock } = joining;
+  const server = createConnection(socket);
   const key = randomBytes(8);
   key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
   const name = key.toString("hex");
-  const messages = serverMessages(key, (own) => keys.set(name, { socket: admission.socket, key: own }));
+  const messages = serverMessages(key, (own) => keys.set(name, { socket, key: own }));
   const shown = (said: Buffer) => messages.push(said);
   server.on("error", () => {});
   const stopFollowing = endWithCompute(server, joining);

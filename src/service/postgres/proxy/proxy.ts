@@ -158,8 +158,10 @@ export class Proxy {
   ): Promise<void> {
     const admission = await this.#ports.admit({ ...target, from });
     let loggedIn: LoggedIn;
+    let socket: string;
     try {
       loggedIn = await this.#patiently(client, logIn(admission));
+      socket = await admission.socket();
       if (client.destroyed) throw new Rejection("08006", "the connection was closed");
       admission.enter();
       onLogin();
@@ -167,7 +169,14 @@ export class Proxy {
       admission.leave();
       throw error;
     }
-    await join(client, loggedIn, { admission, parameters, version, keys: this.#keys, clock: this.#ports.clock });
+    await join(client, loggedIn, {
+      admission,
+      socket,
+      parameters,
+      version,
+      keys: this.#keys,
+      clock: this.#ports.clock,
+    });
   }
 
   /** Gives up on a client that takes too long. */

@@ -1,5 +1,7 @@
+import { poolerConsole } from "../server/pooler.ts";
 import type { Parameters } from "../session/messages.ts";
 import { superuser } from "../session/privileged-role.ts";
+import { cutName } from "../session/quoting.ts";
 import { Rejection } from "../session/rejection.ts";
 
 /** The compute that a client means. */
@@ -23,9 +25,6 @@ const howTo =
 
 /** The vendor's parameter, in `options` and before a password; its older name too. */
 const parameter = /^(?:endpoint|project)=/;
-
-/** The database and the user of PgBouncer's console. */
-const poolerConsole = "pgbouncer";
 
 /** True if the parameter `options` or TLS's server name tells which compute a client means. */
 export function namesCompute(parameters: Parameters, serverName: string | undefined): boolean {
@@ -79,7 +78,8 @@ function namesIn(parameters: Parameters, serverName: string | undefined): Set<st
 
 function routedTo(id: string, parameters: Parameters): Routed {
   const target = { ...targetOf(id), ...(parameters.has("replication") && { replicates: true }) };
-  const user = parameters.get("user") ?? "";
+  // As a server cuts it: PgBouncer would know the role by each longer name.
+  const user = cutName(parameters.get("user") ?? "");
   // A database that is not named, or by an empty name, has that of the user.
   const database = parameters.get("database") || user;
   // Both together are PgBouncer's own console, which needs no password here and may change what runs as superuser.
@@ -87,25 +87,15 @@ function routedTo(id: string, parameters: Parameters): Routed {
     const what = database === poolerConsole ? "lead to a database" : "serve a role";
     throw new Rejection("3D000", `the pooled host does not ${what} "${poolerConsole}": use the direct host`);
   }
-  // PgBouncer 1.23 would give the session in which it looks for the password, as superuser, such a client's options.
+  // PgBouncer before 1.23 takes none, and the public service has them use the direct host.
   if (target.pooled && target.replicates) {
     throw new Rejection("0A000", "the pooled host serves no client that replicates: use the direct host");
   }
   const rest = optionWords(parameters.get("options") ?? "").filter((word) => !parameter.test(word));
-  const value = target.pooled ? withoutBackslash : (given: string) => given;
-  const passed = new Map([...parameters].map(([name, given]) => [name, value(given)]));
-  passed.set("user", user).set("database", database);
+  const passed = new Map(parameters).set("user", user).set("database", database);
   if (rest.length === 0) passed.delete("options");
-  else passed.set("options", rest.map((word) => escaped(value(word))).join(" "));
+  else passed.set("options", rest.map(escaped).join(" "));
   return { target, parameters: passed };
-}
-
-/**
- * PgBouncer has its own session, as superuser, set a client's parameters too, and doubles a backslash in them: in some
- * encodings, such as SJIS, the first of both is a part of the letter before, and what follows would be a statement.
- */
-function withoutBackslash(value: string): string {
-  return value.replaceAll("\\", "/");
 }
 
 function targetOf(id: string): Target {

@@ -1,22 +1,23 @@
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, rm, stat } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { delimiter, resolve } from "node:path";
-import { ServerFailed } from "../host/failure.ts";
+import { limited } from "../../clock.ts";
+import { isFullDisk, ServerFailed } from "../host/failure.ts";
 import { GuardedProgram, type ProgramPorts } from "../host/guarded-program.ts";
 import { makeDirectory, writePrivate } from "../host/private-file.ts";
 import { type GuardedServer, type Processes, serverEnvironment } from "../host/processes.ts";
 import { socketIn, socketNumber } from "../host/sockets.ts";
 import { superuser } from "../session/privileged-role.ts";
+import { type ScramVerifier, verifierText } from "../session/scram.ts";
+import { SqlClient } from "../session/sql-client.ts";
 import type { ServerConfig } from "./config.ts";
 
 /** PgBouncer as it is found. */
 export interface PoolerProgram {
   path: string;
-  /**
-   * True if clients may use prepared statements of the protocol, although each transaction has another server. Such a
-   * PgBouncer looks for passwords in one database, and need not in that of the client.
-   */
+  /** True if clients may use prepared statements of the protocol, although each transaction has another server. */
   preparesStatements: boolean;
 }
 
@@ -34,40 +35,97 @@ export interface PoolerSettings {
   maxClients: number;
 }
 
-/** After how long a start counts as failed, in milliseconds. */
-const startLimitMs = 10_000;
+/** After how long a start, or an order without an answer, counts as failed, in milliseconds. */
+const limitMs = 10_000;
 
-/** A PgBouncer in transaction mode before one server. */
+/** The database and the user of PgBouncer's console. */
+export const poolerConsole = "pgbouncer";
+
+/**
+ * A PgBouncer in transaction mode before one server. The service tells it the verifiers of roles: to ask for them, it
+ * would have a session of its own, as superuser, in databases of clients and with the parameters of clients.
+ */
 export class Pooler extends GuardedProgram {
   readonly socket: string;
+  readonly #ports: ProgramPorts;
+  readonly #file: string;
+  readonly #password: string;
+  /** By name: the users that it knows, as its file has them. */
+  readonly #lines = new Map<string, string>();
 
-  private constructor(guarded: GuardedServer, socket: string) {
+  private constructor(guarded: GuardedServer, ports: ProgramPorts, files: Files) {
     super(guarded);
-    this.socket = socket;
+    this.#ports = ports;
+    this.socket = files.socket;
+    this.#file = files.users;
+    this.#password = files.password;
   }
 
   /** Resolves when it takes connections. Rejects with `ServerFailed`. */
   static async start(ports: ProgramPorts, settings: PoolerSettings): Promise<Pooler> {
     const { processes, clock, user } = ports;
     const { sockets, logFile } = settings;
-    const socket = socketIn(sockets);
-    const ini = `${settings.files}.ini`;
+    const [ini, users] = [`${settings.files}.ini`, `${settings.files}.users`];
+    const files = { socket: socketIn(sockets), users, password: randomBytes(24).toString("hex") };
     await writePrivate(ini, poolerText(settings), user);
-    await writePrivate(`${settings.files}.users`, `"${superuser}" ""\n`, user);
+    await writePrivate(users, userLine(superuser, files.password), user);
     await makeDirectory(sockets, user);
-    await rm(socket, { force: true });
+    await rm(files.socket, { force: true });
     const guarded = processes.guard(settings.program.path, [ini], { logFile, user });
-    const pooler = new Pooler(guarded, socket);
-    if ((await pooler.whenReady(() => accepts(socket), clock, startLimitMs)) === "ready") return pooler;
+    const pooler = new Pooler(guarded, ports, files);
+    if ((await pooler.whenReady(() => accepts(files.socket), clock, limitMs)) === "ready") return pooler;
     await pooler.stop();
     throw new ServerFailed(`the connection pooler did not start: ${logFile} says why`);
   }
+
+  /**
+   * Has it know the verifier of a role that has logged in, by a name that a server does not cut. To be called by one at
+   * a time. Rejects with `ServerFailed`.
+   */
+  async learn(role: string, verifier: ScramVerifier): Promise<void> {
+    const line = userLine(role, verifierText(verifier));
+    if (this.#lines.get(role) === line) return;
+    // Of one name the last line counts.
+    const lines = [userLine(superuser, this.#password), ...this.#lines.values(), line];
+    try {
+      await writePrivate(this.#file, lines.join(""), this.#ports.user);
+    } catch (error) {
+      throw isFullDisk(error) ? new ServerFailed("the connection pooler cannot learn a role: the disk is full") : error;
+    }
+    await this.#reload();
+    this.#lines.set(role, line);
+  }
+
+  async #reload(): Promise<void> {
+    const late = new AbortController();
+    const login = { socket: this.socket, user: superuser, password: this.#password, database: poolerConsole };
+    const reload = async () => {
+      using console = await SqlClient.connect({ ...login, late: late.signal });
+      await console.query("RELOAD");
+    };
+    try {
+      await limited(this.#ports.clock, limitMs, () => late.abort(), reload());
+    } catch (error) {
+      throw late.signal.aborted ? new ServerFailed("the connection pooler does not answer: try later") : error;
+    }
+  }
+}
+
+interface Files {
+  socket: string;
+  users: string;
+  /** Of our own user of the console. */
+  password: string;
+}
+
+/** A user, with a password or a verifier, as a line of the file of users. */
+function userLine(name: string, secret: string): string {
+  return `"${name.replaceAll('"', '""')}" "${secret}"\n`;
 }
 
 /**
  * The whole of pgbouncer.ini. Clients log in with SCRAM and the server's own verifiers, with which PgBouncer then logs
- * in for them. The query that looks these up runs as superuser, before 1.21 in databases of clients: it names every
- * object in full.
+ * in for them.
  */
 export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
   const { program, files, sockets, server, maxConnections, maxClients } = pooler;
@@ -77,31 +135,24 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     unix_socket_mode: "0700",
     auth_type: "scram-sha-256",
     auth_file: `${files}.users`,
-    auth_user: superuser,
-    auth_query: "SELECT usename, passwd FROM pg_catalog.pg_shadow WHERE usename OPERATOR(pg_catalog.=) $1",
     pool_mode: "transaction",
     default_pool_size: Math.max(1, Math.floor(0.9 * maxConnections)),
     max_client_conn: maxClients,
     listen_backlog: 4096,
     query_wait_timeout: 120,
     ignore_startup_parameters: "extra_float_digits",
-    // In a database of a client's our own session would keep that from being dropped, and would wait for its locks. One
-    // that is not there is then found as the client's session opens, where PgBouncer waits for 15 s by default.
-    ...(program.preparesStatements && {
-      auth_dbname: "postgres",
-      server_login_retry: 1,
-      max_prepared_statements: 1000,
-    }),
+    // A database that is not there is found as the client's session opens, from 1.21 on: by default only 15 s later.
+    server_login_retry: 1,
+    ...(program.preparesStatements && { max_prepared_statements: 1000 }),
     log_connections: 0,
     log_disconnections: 0,
     log_stats: 0,
-    admin_users: "",
+    // Our own: no client can have the name.
+    admin_users: superuser,
     stats_users: "",
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-  // Before 1.21 our own session goes from database to database: one in each would take the places that are kept for us.
-  const users = `[users]\n${superuser} = max_user_connections=1\n`;
-  return `[databases]\n* = host=${server.sockets} port=${socketNumber}\n${users}[pgbouncer]\n${lines.join("\n")}\n`;
+  return `[databases]\n* = host=${server.sockets} port=${socketNumber}\n[pgbouncer]\n${lines.join("\n")}\n`;
 }
 
 /** PgBouncer in the directories of `PATH`; `undefined` where none has it. */

@@ -35,14 +35,15 @@ export function xor(one: Buffer, other: Buffer): Buffer {
   return Buffer.from(one.map((byte, index) => byte ^ (other[index] ?? 0)));
 }
 
-/** A verifier as `pg_authid` holds it. */
+/** The verifier of a password, as `pg_authid` holds it. */
 export async function scramVerifier(password: string, salt = randomBytes(16)): Promise<string> {
   const salted = await saltedPassword(password, salt, iterations);
   const storedKey = sha256(hmac(salted, "Client Key"));
   return verifierText({ iterations, salt, storedKey, serverKey: hmac(salted, "Server Key") });
 }
 
-function verifierText({ iterations: rounds, salt, storedKey, serverKey }: ScramVerifier): string {
+/** A verifier as `pg_authid` holds it. */
+export function verifierText({ iterations: rounds, salt, storedKey, serverKey }: ScramVerifier): string {
   const [salted, stored, server] = [salt, storedKey, serverKey].map((part) => part.toString("base64"));
   return `SCRAM-SHA-256$${rounds}:${salted}$${stored}:${server}`;
 }

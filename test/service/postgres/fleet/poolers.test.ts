@@ -36,10 +36,28 @@ class Program implements GuardedServer {
   }
 }
 
+/** What a pooler answers to a login and to each statement. */
+const [letIn, done] = ["R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "C\0\0\0\x0bRELOAD\0Z\0\0\0\x05I"];
+
 /** Listens on the socket that its configuration names, and removes that path when it ends, as PgBouncer does. */
 class FakePooler extends Program {
+  /** What its console was told. */
+  readonly told: string[] = [];
+  answers = true;
   readonly #path: string;
-  readonly #server = createServer((client) => client.end());
+  readonly #server = createServer((client) => {
+    client
+      .on("error", () => {})
+      .once("data", () => {
+        client.write(letIn);
+        client.on("data", (chunk) => {
+          const text = chunk.toString("latin1");
+          if (!text.startsWith("Q")) return;
+          this.told.push(text.slice(5, -1));
+          if (this.answers) client.write(done);
+        });
+      });
+  });
 
   constructor(ini: string) {
     super();
@@ -53,6 +71,18 @@ class FakePooler extends Program {
     rmSync(this.#path, { force: true });
     super.end();
   }
+}
+
+const verifier = { iterations: 4096, salt: Buffer.alloc(16), storedKey: Buffer.alloc(32), serverKey: Buffer.alloc(32) };
+const app = { role: "app", verifier };
+
+/** The lines of roles in the file of users of the compute `ep-main`. */
+function learned(): string[] {
+  const [console = "", ...lines] = readFileSync(join(home.root, "poolers", "ep-main.users"), "utf8")
+    .trim()
+    .split("\n");
+  expect(console).toMatch(/^"cloud_admin" "[0-9a-f]{48}"$/);
+  return lines.map((line) => line.replace(/A{10,}/g, "A"));
 }
 
 let directory: string;
@@ -109,13 +139,13 @@ function reached(path: string): Promise<string> {
 
 it("gives all clients of one server the same pooler", async () => {
   const { server } = postgres();
-  const paths = await Promise.all([1, 2, 3].map(() => poolers.socketBefore("ep-main", { server, config })));
+  const paths = await Promise.all([1, 2, 3].map(() => poolers.socketFor("ep-main", { server, config }, app)));
   expect(new Set(paths).size).toBe(1);
   expect(started).toHaveLength(1);
 });
 
 it("takes as many clients as pooled hosts have, for nine tenths of the server's connections", async () => {
-  await poolers.socketBefore("ep-main", { server: postgres().server, config });
+  await poolers.socketFor("ep-main", { server: postgres().server, config }, app);
   const ini = readFileSync(join(home.root, "poolers", "ep-main.ini"), "utf8");
   expect(ini).toContain("\nmax_client_conn = 10000\n");
   expect(ini).toContain(`\ndefault_pool_size = ${Math.floor(0.9 * config.limits.maxConnections)}\n`);
@@ -123,8 +153,8 @@ it("takes as many clients as pooled hosts have, for nine tenths of the server's 
 
 it("gives two computes poolers of their own", async () => {
   const [one, other] = [postgres(), postgres()];
-  const first = await poolers.socketBefore("ep-main", { server: one.server, config });
-  const second = await poolers.socketBefore("ep-other", { server: other.server, config });
+  const first = await poolers.socketFor("ep-main", { server: one.server, config }, app);
+  const second = await poolers.socketFor("ep-other", { server: other.server, config }, app);
   expect(second).not.toBe(first);
   one.program.end();
   await expect.poll(() => started.map(({ stops }) => stops)).toEqual([1, 0]);
@@ -132,10 +162,10 @@ it("gives two computes poolers of their own", async () => {
 
 it("starts the pooler of a compute's next server when the last one has ended, whose end removes the socket", async () => {
   const [before, after] = [postgres(), postgres()];
-  await poolers.socketBefore("ep-main", { server: before.server, config });
+  await poolers.socketFor("ep-main", { server: before.server, config }, app);
   before.program.end();
   await expect.poll(() => started[0]?.stops).toBe(1);
-  const next = poolers.socketBefore("ep-main", { server: after.server, config });
+  const next = poolers.socketFor("ep-main", { server: after.server, config }, app);
   // Without the wait, the next one listens now, and the last one takes its socket away.
   const early = await Promise.race([
     next,
@@ -149,15 +179,15 @@ it("starts the pooler of a compute's next server when the last one has ended, wh
 
 it("stops the pooler of a server before, although nobody has noticed that server's end", async () => {
   const [before, after] = [postgres(), postgres()];
-  await poolers.socketBefore("ep-main", { server: before.server, config });
-  const next = poolers.socketBefore("ep-main", { server: after.server, config });
+  await poolers.socketFor("ep-main", { server: before.server, config }, app);
+  const next = poolers.socketFor("ep-main", { server: after.server, config }, app);
   await expect.poll(() => started[0]?.stops).toBe(1);
   started[0]?.end();
   expect(await reached(await next)).toBe("reached");
 });
 
 it("all poolers are stopped and waited for when all are to be gone, although a server's end was not noticed", async () => {
-  await poolers.socketBefore("ep-main", { server: postgres().server, config });
+  await poolers.socketFor("ep-main", { server: postgres().server, config }, app);
   const ended: string[] = [];
   const gone = poolers.idle().then(() => ended.push("idle"));
   await expect.poll(() => started[0]?.stops).toBe(1);
@@ -167,7 +197,7 @@ it("all poolers are stopped and waited for when all are to be gone, although a s
 });
 
 it("a pooler that is being started when all are to be gone is stopped too", async () => {
-  const socket = poolers.socketBefore("ep-main", { server: postgres().server, config });
+  const socket = poolers.socketFor("ep-main", { server: postgres().server, config }, app);
   const gone = poolers.idle();
   await socket;
   await expect.poll(() => started.map(({ stops }) => stops)).toEqual([1]);
@@ -177,20 +207,20 @@ it("a pooler that is being started when all are to be gone is stopped too", asyn
 
 it("a pooler that has ended on its own is replaced by another before the same server", async () => {
   const { server } = postgres();
-  await poolers.socketBefore("ep-main", { server, config });
+  await poolers.socketFor("ep-main", { server, config }, app);
   started[0]?.end();
   await expect.poll(() => started[0]?.stops).toBe(1);
-  expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
+  expect(await reached(await poolers.socketFor("ep-main", { server, config }, app))).toBe("reached");
   expect(started).toHaveLength(2);
 });
 
 it("a pooler starts although a path is left of a socket before, whose pooler was killed", async () => {
   const { server } = postgres();
-  const path = await poolers.socketBefore("ep-main", { server, config });
+  const path = await poolers.socketFor("ep-main", { server, config }, app);
   started[0]?.end();
   await expect.poll(() => started[0]?.stops).toBe(1);
   writeFileSync(path, "");
-  expect(await reached(await poolers.socketBefore("ep-main", { server, config }))).toBe("reached");
+  expect(await reached(await poolers.socketFor("ep-main", { server, config }, app))).toBe("reached");
 });
 
 it("a pooler that takes no connections for ten seconds is stopped, and the client is told when it has ended", async () => {
@@ -199,7 +229,7 @@ it("a pooler that takes no connections for ten seconds is stopped, and the clien
   const program = { path: "pgbouncer", preparesStatements: false };
   const slow = new Poolers({ processes, clock: time, home, sockets: new Sockets(home.sockets), program });
   let told = "";
-  const refused = slow.socketBefore("ep-slow", { server: postgres().server, config }).catch((error: unknown) => {
+  const refused = slow.socketFor("ep-slow", { server: postgres().server, config }, app).catch((error: unknown) => {
     told = String(error);
   });
   await time.looks();
@@ -211,4 +241,58 @@ it("a pooler that takes no connections for ten seconds is stopped, and the clien
   silent.end();
   await refused;
   expect(told).toBe(`ServerFailed: the connection pooler did not start: ${home.log("ep-slow-pooler")} says why`);
+});
+
+it("a pooler learns the verifier of a role with its first client, and again where the role has another one", async () => {
+  const { server } = postgres();
+  const before = { server, config };
+  const other = { ...verifier, salt: Buffer.alloc(16, 255) };
+  for (const role of ["app", "app", 'a "b"']) await poolers.socketFor("ep-main", before, { role, verifier });
+  expect(started[0]?.told).toEqual(["RELOAD", "RELOAD"]);
+  const secret = "SCRAM-SHA-256$4096:A==$A=:A=";
+  expect(learned()).toEqual([`"app" "${secret}"`, `"a ""b""" "${secret}"`]);
+  await poolers.socketFor("ep-main", before, { role: "app", verifier: other });
+  expect(started[0]?.told).toHaveLength(3);
+  // PgBouncer takes the last of a name.
+  expect(learned().at(-1)).toBe('"app" "SCRAM-SHA-256$4096://///////////////////w==$A=:A="');
+  await poolers.socketFor("ep-main", before, { role: "app", verifier: other });
+  expect(started[0]?.told).toHaveLength(3);
+  started[0]?.end();
+  await expect.poll(() => started[0]?.stops).toBe(1);
+  await poolers.socketFor("ep-main", before, app);
+  expect([learned(), started[1]?.told]).toEqual([[`"app" "${secret}"`], ["RELOAD"]]);
+});
+
+it("a pooler that does not answer for ten seconds is no reason to wait longer, and is told again later", async () => {
+  const time = new HastenedClock();
+  const guard = (_: string, [ini = ""]: readonly string[]) => {
+    const pooler = new FakePooler(ini);
+    started.push(pooler);
+    return pooler;
+  };
+  const program = { path: "pgbouncer", preparesStatements: false };
+  const sockets = new Sockets(home.sockets);
+  const slow = new Poolers({ processes: { ...system, guard }, clock: time, home, sockets, program });
+  const before = { server: postgres().server, config };
+  await slow.socketFor("ep-main", before, app);
+  const [pooler] = started;
+  if (!pooler) throw new Error("no pooler has started");
+  pooler.answers = false;
+  let refusal = "";
+  const late = slow.socketFor("ep-main", before, { ...app, role: "other" }).catch((error: unknown) => {
+    refusal = String(error);
+  });
+  await expect.poll(() => pooler.told).toHaveLength(2);
+  time.advance(9_000);
+  await time.looks();
+  expect(refusal).toBe("");
+  time.advance(1_000);
+  await late;
+  expect(refusal).toBe("ServerFailed: the connection pooler does not answer: try later");
+  pooler.answers = true;
+  await slow.socketFor("ep-main", before, { ...app, role: "other" });
+  expect(pooler.told).toHaveLength(3);
+  const gone = slow.idle();
+  pooler.end();
+  await gone;
 });
