@@ -67,7 +67,8 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     });
   }
   await putDatabases({ client, connect: plan.connect }, plan, existing.databases, { outdated, attempts });
-  for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan));
+  // Anybody may grant to a role, or name it in a policy, in a loop: at a start nobody does.
+  for (const { name } of gone) await attempts.make(() => dropRole(client, name, plan).catch(asHeld));
   attempts.end();
 }
 
@@ -122,10 +123,12 @@ async function changeRole(client: Session, statement: string): Promise<void> {
     await client.query(statement);
   } catch {
     await endAll(client, changesRole);
-    await client.query(statement).catch((error: unknown) => {
-      throw new Held(messageOf(error), { cause: error });
-    });
+    await client.query(statement).catch(asHeld);
   }
+}
+
+function asHeld(error: unknown): never {
+  throw new Held(messageOf(error), { cause: error });
 }
 
 /** A session that has changed a role in a transaction which is still open. */
@@ -205,7 +208,7 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
       ) => `SELECT format('${what}', pg_get_userbyid(${Number(role)}), pg_get_userbyid(datdba))
         FROM pg_database WHERE datname = current_database()`;
       const reassigned = owner === superuser ? [] : [relationsOf(Number(role)), named("REASSIGN OWNED BY %I TO %I")];
-      await runWritten(inside, [...reassigned, named("DROP OWNED BY %I")]);
+      await runWritten(inside, [...reassigned, policiesOf(Number(role)), named("DROP OWNED BY %I")]);
     });
   }
   await client.query(`DROP ROLE ${identifier(name)}`);
@@ -217,12 +220,23 @@ async function dropRole(client: Session, name: string, { connect }: SyncPlan): P
  */
 function relationsOf(role: number): string {
   return `SELECT string_agg(statement, '; ') FROM (
-    SELECT format('ALTER TABLE %I.%I OWNER TO %I', nspname, relname, pg_get_userbyid(datdba)) AS statement,
+    SELECT format('ALTER %s %I.%I OWNER TO %I', CASE relkind WHEN 'c' THEN 'TYPE' ELSE 'TABLE' END, nspname, relname,
+        pg_get_userbyid(datdba)) AS statement,
       sum(1 + (SELECT count(*) FROM pg_index WHERE indrelid = c.oid)) OVER (ORDER BY c.oid) / 1000 AS part
     FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace JOIN pg_database ON datname = current_database()
-    WHERE relowner = ${role} AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND relpersistence <> 't'
+    WHERE relowner = ${role} AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c') AND relpersistence <> 't'
       AND NOT (relkind = 'S' AND EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass
         AND objid = c.oid AND objsubid = 0 AND deptype IN ('a', 'i')))) one GROUP BY floor(part)`;
+}
+
+/** Takes a role out of policies, a thousand tables at a time: anybody may name it in a policy, and each is locked. */
+function policiesOf(role: number): string {
+  return `SELECT string_agg(CASE WHEN others IS NULL THEN format('DROP POLICY %I ON %s', polname, one)
+      ELSE format('ALTER POLICY %I ON %s TO %s', polname, one, others) END, '; ') FROM (
+    SELECT polname, format('%I.%I', nspname, relname) AS one, row_number() OVER () / 1000 AS part, (SELECT
+      string_agg(quote_ident(rolname), ', ') FROM pg_roles r WHERE r.oid = ANY (polroles) AND r.oid <> ${role}) AS others
+    FROM pg_policy JOIN pg_class c ON c.oid = polrelid JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE ${role} = ANY (polroles)) policies GROUP BY part`;
 }
 
 /**

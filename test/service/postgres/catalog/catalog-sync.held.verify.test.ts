@@ -41,6 +41,28 @@ it("a client that replicates from a database keeps none that the API deletes", a
   await client.end().catch(() => {});
 });
 
+it("a role that the API deletes is dropped, though a role that SQL has made grants to it in loops", async () => {
+  await rig.newRole("granted");
+  await rig.query(
+    uri,
+    "CREATE ROLE granter LOGIN PASSWORD 'granter'",
+    "CREATE SCHEMA hers",
+    "GRANT CREATE, USAGE ON SCHEMA hers TO granter",
+  );
+  const granter = uri.replace(/app:[^@]*@/, "granter:granter@");
+  await rig.query(granter, "CREATE TABLE hers.one (x int)", "CREATE TABLE hers.other (x int)");
+  const loop = `DO $$ BEGIN LOOP
+    GRANT SELECT ON hers.one TO granted; COMMIT; REVOKE SELECT ON hers.other FROM granted; COMMIT;
+    GRANT SELECT ON hers.other TO granted; COMMIT; REVOKE SELECT ON hers.one FROM granted; COMMIT;
+  END LOOP; END $$`;
+  const client = await rig.client(granter);
+  client.query(loop).catch(() => {});
+  const [deleted] = await rig.change("DELETE", `${roles}/granted`);
+  expect(deleted).toMatchObject({ status: "finished" });
+  expect(await rig.query(uri, "SELECT FROM pg_roles WHERE rolname = 'granted'")).toEqual([]);
+  await client.end().catch(() => {});
+});
+
 it("a worker of autovacuum that a function in an index keeps is ended, and the role of its table is dropped", async () => {
   const settings = { pg_settings: { autovacuum_naptime: "1s" } };
   await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings } });
