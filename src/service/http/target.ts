@@ -5,17 +5,22 @@ import { refusalReply } from "./message.ts";
 /** The most that a request may have of each: more costs time before anyone is known, and no call needs it. */
 const most = { characters: 4096, parameters: 64, headers: 100 };
 
+/** Parts of a path that lead out of it: a proxy may have refused, or passed it on, by how it begins. */
+const leadingOut = /\\|\/(\.|%2e){1,2}(\/|$)/i;
+
 /** Names that count once: where a request has two, a proxy before the service may have looked at the other one. */
 const single = ["host", "authorization", "origin"];
 
 /**
- * The URL that was asked for; `null` where it is none, where it is too long, or where the request has too many headers,
- * two of one that counts, or no host. A proxy sends it whole, other clients its path.
+ * The URL that was asked for; `null` where it is none, is too long or not the shortest, or where the request has too
+ * many headers, two of one that counts, or no host. A proxy sends it whole, other clients its path.
  */
 export function urlOf(incoming: Pick<IncomingMessage, "url" | "headers" | "rawHeaders" | "httpVersion">): URL | null {
   const { url = "", rawHeaders, httpVersion } = incoming;
   if (url.length > most.characters || url.split("&", most.parameters + 1).length > most.parameters) return null;
   if (rawHeaders.length > 2 * most.headers) return null;
+  const [path = ""] = url.split(/[?#]/, 1);
+  if (leadingOut.test(path)) return null;
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   if (httpVersion === "1.1" && !names.includes("host")) return null;
   if (single.some((name) => names.indexOf(name) !== names.lastIndexOf(name))) return null;
@@ -27,6 +32,6 @@ export function urlOf(incoming: Pick<IncomingMessage, "url" | "headers" | "rawHe
 /** The answer to a request without such a URL. */
 export const badTarget = refusalReply(
   refusals.invalid(
-    "the request has no valid URL or a very long one, very many headers, no host, or its host or its sender twice",
+    "the request has no valid URL, a very long one or one with . or .. in its path, very many headers, no host, or its host or its sender twice",
   ),
 );
