@@ -160,6 +160,23 @@ it("computes come, go and change on their branch's page, but not the form that s
   expect(site.complaints).toEqual([]);
 });
 
+it("a row that somebody uses stays although its compute is deleted, and goes as they leave it", async () => {
+  const { shop, site, page } = await openAs(branchPath);
+  await using _ = site;
+  const { endpoint: replica } = shop.create({ branch_id: main, type: "read_only" });
+  const row = page.locator(`#${replica.id}`);
+  await row.getByLabel("to", { exact: true }).focus();
+  shop.finishOperations();
+  shop.write(`DELETE /projects/${project}/endpoints/${replica.id}`);
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  shop.finishOperations().core.settle();
+  await page.locator(`#${primary}`).getByText("Active").waitFor();
+  expect(await row.count()).toBe(1);
+  await page.getByRole("link", { name: "API keys" }).focus();
+  await row.waitFor({ state: "detached" });
+  expect(site.complaints).toEqual([]);
+});
+
 const tokenOf = (html: string) => /name="token" value="([^"]+)"/.exec(html)?.[1] ?? "";
 
 /** Sends a form as from another tab, which has the same cookie; answers the page after it. */
@@ -236,6 +253,17 @@ it("a connection string and its code are copied with one button each, also while
   expect(await page.getByLabel("Connection string").inputValue()).toBe(uri);
   expect(await copied("connection string")).toBe(uri);
   expect(await copied("compute id")).toBe(primary);
+});
+
+it("a text is copied where a browser has no clipboard, as without TLS, and the button keeps the focus", async () => {
+  const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
+  await using _ = site;
+  await page.evaluate(`delete Navigator.prototype.clipboard;
+    addEventListener("copy", ({ target }) => { globalThis.copied = target.value; })`);
+  await page.getByRole("button", { name: "Copy compute id" }).click();
+  await page.getByRole("button", { name: "Copied" }).and(page.locator(":focus")).waitFor();
+  expect(await page.evaluate("globalThis.copied")).toBe(primary);
+  expect(await page.locator("body > textarea").count()).toBe(0);
 });
 
 it("a page that says why a form was refused sends it no more: not as its texts are copied, nor with another form", async () => {

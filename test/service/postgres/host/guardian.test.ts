@@ -80,6 +80,20 @@ it("where memory is short, the system ends a guarded program rather than the ser
   await server.ended;
 });
 
+it("a guarded program is ended first also where the service itself is to be ended early", async () => {
+  const node = join(directory.path, "early");
+  writeFileSync(node, `#!/bin/sh\necho 800 > /proc/self/oom_score_adj\nexec "${process.execPath}" "$@"\n`, {
+    mode: 0o755,
+  });
+  const early = new Guardian(node);
+  const script = "console.log(process.pid); setInterval(() => {}, 1e6)";
+  const server = early.guard(process.execPath, ["--eval", script], { logFile, user: undefined });
+  await expect.poll(log).toMatch(/^\d+\n$/);
+  expect(score(Number(log())) ?? 1000).toBe(1000);
+  server.stop();
+  await server.ended;
+});
+
 it("a guarded program that fails writes none of its memory into its data", async () => {
   const server = run("console.log(process.pid); setInterval(() => {}, 1e6)");
   await expect.poll(log).toMatch(/^\d+\n$/);
