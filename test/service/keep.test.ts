@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import { keepClear } from "../../src/service/keep.ts";
 
-it("what was deleted is cleared in turns with a short rest between, also after the machine's clock is set back", () => {
+it("what was deleted is cleared in turns with a short rest between, also after the machine's clock is set back, until the end", () => {
   const hour = 3_600_000;
   let now = hour;
   let isLeft = true;
   let clears = 0;
   let changed = () => {};
+  let isFollowed = true;
   let timer: { ms: number; act: () => void } | undefined;
   const after = (ms: number, act: () => void) => {
     timer = { ms, act };
@@ -19,7 +20,9 @@ it("what was deleted is cleared in turns with a short rest between, also after t
     clear: () => (clears += 1),
     onChange: (follower: () => void) => {
       changed = follower;
-      return () => {};
+      return () => {
+        isFollowed = false;
+      };
     },
   });
   const stop = keepClear(service);
@@ -32,5 +35,9 @@ it("what was deleted is cleared in turns with a short rest between, also after t
   isLeft = false;
   timer?.act();
   expect([clears, timer]).toEqual([2, undefined]);
+  isLeft = true;
+  changed();
+  expect([isFollowed, timer?.ms]).toEqual([true, 25]);
   stop();
+  expect([isFollowed, timer]).toEqual([false, undefined]);
 });

@@ -12,6 +12,11 @@ export class Turns {
     this.#most = most;
   }
 
+  /** The number of keys that are in use. */
+  get lines(): number {
+    return this.#lines.size;
+  }
+
   /** Runs `act` when fewer that were given this key run, and those before it of this holder have begun. */
   take<Result>(key: string, act: () => Promise<Result>, holder?: string): Promise<Result> {
     const line = madeOnce(this.#lines, key, () => new Slots(this.#most));

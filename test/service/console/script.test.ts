@@ -9,8 +9,11 @@ function answerOf(status: number, text = Promise.resolve("")) {
 /** A page that runs the script: a stream of changes, and the waits before the page is fetched again. */
 class Page {
   readonly waits: number[] = [];
-  /** The streams that it has opened. */
+  /** The streams that it has opened, and how many of them are open. */
   streams = 0;
+  open = 0;
+  /** The stream meets an error, and is in this state. */
+  fail: (readyState: number) => void = () => {};
   /** Some time passes. */
   pass = () => {};
   #now = 0;
@@ -22,15 +25,17 @@ class Page {
     const part = { dataset: { changes: "0" }, querySelectorAll: () => [] };
     const same = { isEqualNode: () => true };
     const shown = {
-      documentElement: { classList: { add: () => {} } },
+      documentElement: { classList: { add: () => {}, remove: () => {} } },
       querySelector: (what: string) => (what === "main[data-changes]" ? part : same),
       addEventListener: () => {},
     };
-    const listen = (event: string, act: (told: { data: string }) => void) => {
-      if (event === "changes") this.#tell = act;
+    const listen = (event: string, act: (told: { data: string; target: { readyState: number } }) => void) => {
+      if (event === "changes") this.#tell = (told) => act({ ...told, target: { readyState: 1 } });
+      if (event === "error") this.fail = (readyState) => act({ data: "", target: { readyState } });
     };
-    const opened = () => {
-      this.streams += 1;
+    const opened = (by: 1 | -1) => {
+      this.streams += Math.max(0, by);
+      this.open += by;
     };
     runInNewContext(script.reply.body ?? "", {
       document: shown,
@@ -55,10 +60,11 @@ class Page {
         parseFromString = () => shown;
       },
       EventSource: class {
+        static readonly CLOSED = 2;
         addEventListener = listen;
-        close = () => {};
+        close = () => opened(-1);
         constructor() {
-          opened();
+          opened(1);
         }
       },
     });
@@ -118,5 +124,13 @@ it("a page asks for the stream of changes again and again, and so hears of the e
   const page = new Page(0, 10);
   page.pass();
   page.pass();
-  expect(page.streams).toBe(3);
+  expect([page.streams, page.open]).toEqual([3, 1]);
+});
+
+it("a page leaves a stream that broke to the browser, which opens it again, and opens another once that has given up", () => {
+  const page = new Page(0, 10);
+  page.fail(0);
+  expect(page.waits).toEqual([]);
+  page.fail(2);
+  expect(page.waits).toEqual([5000]);
 });

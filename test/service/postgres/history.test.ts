@@ -230,7 +230,7 @@ describe("the keeper", () => {
     expect(problems).toHaveLength(2);
   });
 
-  it("takes the log of branches also while the base of one of them is held up", async () => {
+  it("takes the log of branches also while the base of one of them is held up, for which its end waits", async () => {
     const clock = new VirtualClock();
     const held = Promise.withResolvers<void>();
     const busy = new HistoryKeeper({
@@ -250,7 +250,10 @@ describe("the keeper", () => {
       await expect.poll(() => existsSync(join(data, "pg_wal", "archive_status", `${segment(number)}.done`))).toBe(true);
       await expect.poll(() => clock.pending).toBe(1);
     }
-    const closed = busy.close();
+    let isClosed = false;
+    const closed = busy.close().then(() => (isClosed = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
     held.resolve();
     await closed;
     expect(problems).toEqual([]);

@@ -295,6 +295,15 @@ describe("pooled hosts", () => {
   });
 });
 
+it("an empty XDG_CACHE_HOME counts as none: programs that are fetched lie below the home", async () => {
+  const home = temporaryDirectory("home");
+  onTestFinished(() => home.remove());
+  fakes = new ServiceOnFakes({ env: { XDG_CACHE_HOME: "", HOME: home.path }, settings: { binaries: undefined } });
+  await fakes.open(seed);
+  await expect(fakes.postgres.begin(fakes.core, [17])).rejects.toThrow("no server of Postgres 17 was found");
+  expect(readdirSync(join(home.path, ".cache", "compute-operator"))).toEqual(["postgres"]);
+});
+
 describe("the history of a branch", () => {
   it("the log of a branch is kept every five seconds while its primary runs", async () => {
     await fakes.start(seed);

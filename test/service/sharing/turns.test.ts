@@ -66,3 +66,12 @@ it("no more than the most act at once, also when the last ones end together and 
   held.resolve();
   await Promise.all(all);
 });
+
+it("nothing of a key is kept once the last one that has a turn of it has ended", async () => {
+  const turns = new Turns();
+  const all = ["a", "a", "b"].map((key) => turns.take(key, () => Promise.resolve()));
+  expect(turns.lines).toBe(2);
+  await Promise.all(all);
+  await turns.idle();
+  expect(turns.lines).toBe(0);
+});
