@@ -40,6 +40,13 @@ it("what a branch was is its child after a restore that failed, and begins at no
   expect(store.branchData.sourceOf(preview)).toBeUndefined();
 });
 
+it("a restore that failed undoes none that followed it", () => {
+  const [later, before] = [{ branchId: preview, sourceId: staging }, branch(preview)];
+  failedRestore(() => shop.core.change(({ store: { branchData } }) => branchData.setSource(later)));
+  expect([store.branchData.sourceOf(preview)?.sourceId, branch(staging).parentId]).toEqual([staging, main]);
+  expect(branch(preview)).toEqual(before);
+});
+
 it("what a branch was is no child of it where the branch ends by now", () => {
   failedRestore(() => change(preview, { expiresAt: shop.time.now() + 3_600_000 }));
   expect([branch(staging).parentId, branch(preview).expiresAt]).toEqual([main, shop.time.now() + 3_600_000]);

@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { expect, it, test, vi } from "vitest";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
-import { keys } from "../support/shop.ts";
+import { keys, Shop } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
 function post(length: string, key: string = keys.ana, path = "/api/v2/projects"): string {
@@ -23,6 +23,14 @@ it("a body that says it is too long is refused before any of it has come", async
   wire.send(post("Content-Length: 1000001"));
   expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
   wire.socket.destroy();
+});
+
+it("no room is held for the body of a call that takes none, or of a key that is not known", () => {
+  const { core } = new Shop();
+  const roomOf = (method: string, key: string) =>
+    core.bodyRoom({ method, path: "/api/v2/projects", headers: { authorization: `Bearer ${key}` } });
+  expect(roomOf("POST", keys.ana)).toEqual({ holder: "acc-ana", longest: 1_000_000 });
+  expect([roomOf("GET", keys.ana), roomOf("POST", "none")]).toEqual([undefined, undefined]);
 });
 
 it("a body of a megabyte is read, with or without a stated length, and no byte more", async () => {

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import workerThreads, { type WorkerOptions } from "node:worker_threads";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { memoryOf, SchemaComparer } from "../../../src/service/postgres/schema/comparer.ts";
 import { mostEdits, patchOf } from "../../../src/service/postgres/schema/patch.ts";
 import { Refusal } from "../../../src/service/refusal.ts";
@@ -123,6 +123,7 @@ describe("the comparison of schemas", () => {
     left.catch(() => {});
     const next = comparer.compare(small, undefined);
     await expect.poll(() => clock.pending).toBe(1);
+    expect(getEventListeners(gone.signal, "abort")).toHaveLength(1);
     gone.abort();
     expect(await next).toBe(patch);
     await expect(left).rejects.toMatchObject({ status: 422 });
@@ -130,6 +131,7 @@ describe("the comparison of schemas", () => {
 
   test("a comparison whose caller left while it waited is not begun", async () => {
     const clock = new VirtualClock();
+    const begun = vi.spyOn(clock, "after");
     const comparer = new SchemaComparer(clock);
     const [first, second] = [new AbortController(), new AbortController()];
     const running = comparer.compare(different, first.signal);
@@ -139,7 +141,7 @@ describe("the comparison of schemas", () => {
     second.abort();
     first.abort();
     await Promise.allSettled([running, waiting]);
-    expect(clock.pending).toBe(0);
+    expect([begun.mock.calls.length, clock.pending]).toEqual([1, 0]);
   });
 
   it("owners take turns: a comparison does not wait for all of another owner's", async () => {

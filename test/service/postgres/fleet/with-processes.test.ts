@@ -63,3 +63,23 @@ it("the processes of servers are not counted where the system sets no limit", as
     await fakes[Symbol.asyncDispose]();
   }
 });
+
+it("the processes of a server are counted every second until it ends, and no more after that", async () => {
+  const fakes = new ServiceOnFakes();
+  fakes.machine.most = 1000;
+  const counted = vi.spyOn(fakes.machine, "numberAt");
+  await fakes.start(seed);
+  try {
+    expect(await start(fakes, primary)).toEqual(["finished", undefined]);
+    const second = async () => {
+      fakes.clock.advance(1000);
+      await fakes.clock.looks();
+      return counted.mock.calls.length;
+    };
+    expect([await second(), await second()]).toEqual([1, 2]);
+    await fakes.change(`POST ${path(primary)}/suspend`);
+    expect([await second(), await second()]).toEqual([2, 2]);
+  } finally {
+    await fakes[Symbol.asyncDispose]();
+  }
+});
