@@ -48,6 +48,16 @@ it.each([
   expect(found).toMatchObject({ status: "finished", total_duration_ms: shown });
 });
 
+it("an operation that is to fail shows why once it has failed, and not before", () => {
+  const shop = new Shop();
+  const id = shop.create(wanted).operations[0]?.id ?? "";
+  const shown = () => shop.operations().find((one) => one.id === id);
+  shop.core.change(({ store }) => store.operations.forceFailure(id, "no room"));
+  expect(shown()).not.toHaveProperty("error");
+  shop.finishOperations();
+  expect(shown()).toMatchObject({ status: "failed", error: "no room" });
+});
+
 it("an operation shows no duration by the letter of the specification", () => {
   const shop = new Shop({ strictSpec: true });
   const { endpoint, operations } = shop.create(wanted);

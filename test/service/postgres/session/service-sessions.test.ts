@@ -1,5 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { Held } from "../../../../src/service/postgres/host/failure.ts";
 import { socketIn } from "../../../../src/service/postgres/host/sockets.ts";
 import { ServiceSessions } from "../../../../src/service/postgres/session/service-sessions.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
@@ -39,7 +40,8 @@ async function opening(answers: readonly Buffer[], major = 17, login?: { user: s
 it("gives up a session that a server does not open, as where a client holds a lock on the database", async () => {
   const { clock, opened } = await opening([]);
   await clock.advance(20_000);
-  await expect(opened).rejects.toThrow(/database "stock" takes no session: a client may hold a lock on it/);
+  await expect(opened).rejects.toThrow(new Held('database "stock" takes no session: a client may hold a lock on it'));
+  await expect(opened).rejects.toBeInstanceOf(Held);
 });
 
 it.each([
