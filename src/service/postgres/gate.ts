@@ -9,6 +9,7 @@ import { jointly, Shares } from "../sharing/shares.ts";
 import { Slots } from "../sharing/slots.ts";
 import { Turns } from "../sharing/turns.ts";
 import type { DrivenService } from "./driven-service.ts";
+import { refuseBarred } from "./entry.ts";
 import { eventually } from "./eventually.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import type { Running } from "./fleet/fleet-ports.ts";
@@ -214,10 +215,11 @@ export class Gate {
     const { endpointId, pooled } = session;
     let asked: { role: string; verifier: ScramVerifier } | undefined;
     return {
-      socket: async () =>
-        pooled && poolers && asked
-          ? poolers.socketFor(endpointId, running, asked).catch(asRejection)
-          : socketIn(running.config.sockets),
+      socket: async (database) => {
+        if (!(pooled && poolers && asked)) return socketIn(running.config.sockets);
+        await refuseBarred((sql) => verifiers.ask(running, sql), asked.role, database).catch(asRejection);
+        return poolers.socketFor(endpointId, running, asked).catch(asRejection);
+      },
       logout: session.logout.signal,
       verifierOf: async (role) => {
         const named = cutName(role);

@@ -469,7 +469,7 @@ it("on a full disk a client of a compute that runs is let in, and that of anothe
     });
   shop.active();
   const spy = full();
-  expect(await (await gate.admit(target)).socket()).toBe("/s/.s.PGSQL.5432");
+  expect(await (await gate.admit(target)).socket("stock")).toBe("/s/.s.PGSQL.5432");
   spy.mockRestore();
   stored({ currentState: "idle", pendingState: undefined });
   const again = full();
@@ -568,7 +568,7 @@ it("a pooler starts with a client of the pooled host that has logged in, who rea
   const pooled = await gate.admit({ ...target, pooled: true });
   const verifier = await pooled.verifierOf(`${"r".repeat(63)}s`);
   expect(socketFor).not.toHaveBeenCalled();
-  await expect(pooled.socket()).rejects.toMatchObject({ sqlState: "57P03", message: "it ended" });
+  await expect(pooled.socket("stock")).rejects.toMatchObject({ sqlState: "57P03", message: "it ended" });
   expect(socketFor).toHaveBeenLastCalledWith(primary, running, { role: "r".repeat(63), verifier });
 });
 

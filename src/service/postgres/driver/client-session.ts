@@ -12,7 +12,7 @@ export async function openClientSession(
   longestAnswers: number,
 ): Promise<SqlClient> {
   try {
-    const path = await socket();
+    const path = await socket(login.database);
     enter();
     const client = await SqlClient.connect({ ...login, socket: path }, longestAnswers);
     void client.closed.then(leave);

@@ -2,8 +2,8 @@ import type { ScramVerifier } from "../session/scram.ts";
 
 /** A client is let in. */
 export interface Admission {
-  /** The path of a socket that takes the role whose verifier was asked for last. Rejects with `Rejection`. */
-  socket: () => Promise<string>;
+  /** The path of a socket that takes the role whose verifier was asked for last to a database. Rejects: `Rejection`. */
+  socket: (database: string) => Promise<string>;
   /** The server's verifier of a role's password. Rejects with `Rejection`. */
   verifierOf(role: string): Promise<ScramVerifier>;
   /** Checks passwords of a compute one after another: strangers send many. The networks of clients take turns. */

@@ -161,7 +161,7 @@ export class Proxy {
     let socket: string;
     try {
       loggedIn = await this.#patiently(client, logIn(admission));
-      socket = await admission.socket();
+      socket = await admission.socket(parameters.get("database") ?? "");
       if (client.destroyed) throw new Rejection("08006", "the connection was closed");
       admission.enter();
       onLogin();

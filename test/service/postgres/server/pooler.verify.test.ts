@@ -137,6 +137,18 @@ it("a password that has expired, and one of a role that may not log in, let nobo
   await expect(rig.query(asCarl, "SELECT 1")).rejects.toThrow('password authentication failed for user "carl"');
 });
 
+it("a role that may not connect to a database any more, or one that is closed, is not let in, though PgBouncer has a session", async () => {
+  await rig.query(direct, "CREATE DATABASE barred TEMPLATE template0", "CREATE ROLE dan LOGIN PASSWORD 'secret'");
+  const asDan = pooled.replace(/app:npg_[^@]*@/, "dan:secret@").replace("/stock?", "/barred?");
+  expect(await rig.query(asDan, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  await rig.query(direct, "REVOKE CONNECT ON DATABASE barred FROM PUBLIC");
+  await expect(rig.query(asDan, "SELECT 1")).rejects.toThrow('permission denied for database "barred"');
+  await rig.query(direct, "GRANT CONNECT ON DATABASE barred TO dan");
+  expect(await rig.query(asDan, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  await rig.query(direct, "ALTER DATABASE barred ALLOW_CONNECTIONS false");
+  await expect(rig.query(asDan, "SELECT 1")).rejects.toThrow('permission denied for database "barred"');
+});
+
 it("cannot be led to another table of passwords by a client's search path", async () => {
   await rig.query(
     direct,
