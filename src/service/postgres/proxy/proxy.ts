@@ -1,5 +1,5 @@
 import { constants, X509Certificate } from "node:crypto";
-import { createConnection, createServer, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { limited, type ServiceClock } from "../../clock.ts";
@@ -8,6 +8,7 @@ import { networkOf, Shares } from "../../sharing/shares.ts";
 import { closeWith, listenOn, takeIn } from "../../sharing/take-in.ts";
 import { Turns } from "../../sharing/turns.ts";
 import { Uses } from "../../sharing/uses.ts";
+import { requestCancel } from "../session/cancel-request.ts";
 import { errorResponse, Rejection } from "../session/rejection.ts";
 import { sha256 } from "../session/scram.ts";
 import type { Admission } from "./admission.ts";
@@ -193,18 +194,8 @@ export class Proxy {
     const { asked, turns } = this.#cancels;
     const meant = this.#keys.get(name);
     if (!meant || asked.count(name) > 1) return;
-    await asked.during(name, () => turns.take(name, () => passCancel(meant)));
+    await asked.during(name, () => turns.take(name, () => requestCancel(meant.socket, cancelPacket(meant.key))));
   }
-}
-
-function passCancel({ socket, key }: { socket: string; key: Buffer }): Promise<void> {
-  return new Promise((resolve) => {
-    const server = createConnection(socket);
-    server.on("error", () => {});
-    server.once("close", () => resolve());
-    server.end(cancelPacket(key));
-    server.resume();
-  });
 }
 
 /** The way on which a client comes. */

@@ -12,6 +12,7 @@ import type {
 import { Parser } from "pg-protocol/dist/parser.js";
 import { messageOf } from "../../error-message.ts";
 import { Held, ServerFailed } from "../host/failure.ts";
+import { requestCancel } from "./cancel-request.ts";
 import { startupPacket } from "./messages.ts";
 import { noSession, Rejection } from "./rejection.ts";
 import type { RowSink, TextRow } from "./row-sink.ts";
@@ -151,10 +152,7 @@ export class SqlClient {
     this.#isCancelled = true;
     const key = this.#key;
     if (key === undefined || this.#ended !== undefined) return;
-    const socket = createConnection(this.#path);
-    // A server without a process for it says so: unread, that would keep the connection open.
-    socket.on("error", () => {}).resume();
-    socket.end(serialize.cancel(key.processID, key.secretKey));
+    void requestCancel(this.#path, serialize.cancel(key.processID, key.secretKey));
   }
 
   /** Gives up what runs: whatever the server says to it, the caller is told this reason. */

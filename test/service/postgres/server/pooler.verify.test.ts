@@ -2,6 +2,7 @@ import { beforeAll, expect, it } from "vitest";
 import { programPath } from "../../../support/debian.ts";
 import { commandLines } from "../../../support/process-list.ts";
 import { runProgram } from "../../../support/run-program.ts";
+import { sendCancel } from "../node-postgres.ts";
 import { primary, project } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
@@ -107,6 +108,21 @@ it("keeps prepared statements exactly where its PgBouncer can, and the service s
   await Promise.all([one.end(), other.end()]);
   const said = rig.child.lines.filter((line) => line.includes("cannot use prepared statements"));
   expect(said).toHaveLength(minor >= 21 ? 0 : 1);
+});
+
+it("cancels statements on the pooled host, and the sessions beside them go on", async () => {
+  const beside = await rig.client(pooled);
+  const asleep = "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep%'";
+  for (let times = 0; times < 5; times += 1) {
+    const one = await rig.client(pooled);
+    const running = one.query("SELECT pg_sleep(60)").catch(String);
+    await expect.poll(() => rig.query(direct, asleep)).toHaveLength(1);
+    await sendCancel(rig.address, one);
+    expect(await running).toContain("canceling statement due to user request");
+    await one.end();
+  }
+  expect((await beside.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  await beside.end();
 });
 
 it("checks passwords on the pooled host, the newest too, and lets nobody in as the servers' own role", async () => {
