@@ -266,7 +266,7 @@ describe("the keeper", () => {
       endpoint: { type: "read_write", branchId, projectId },
       data,
     });
-    const running = [server("br-a", "p"), server("br-b", "p"), server("br-c", "q")];
+    const running = [server("br-a", "p"), server("br-b", "p-2"), server("br-c", "q")];
     const busy = new HistoryKeeper({
       clock: realClock,
       running: () => [...running],
@@ -276,7 +276,7 @@ describe("the keeper", () => {
         return held.promise;
       },
       sizeOf: () => Promise.resolve(0),
-      ownerOf: (projectId) => `owner of ${projectId}`,
+      ownerOf: (projectId) => `owner of ${projectId.charAt(0)}`,
       keptSince: () => 0,
       onProblem: (message) => problems.push(message),
     });

@@ -76,6 +76,20 @@ it("a part that begins does not wait behind those that grow, and other holders n
   expect(await waiting).toBe(true);
 });
 
+it("the part that grows before the others of its holder does so until its own end, not that of another", async () => {
+  const bytes = new Shares(1000);
+  const clock = patience();
+  const [first, second, third] = ["one", "one", "one"].map((holder) => bytes.of(holder, clock));
+  expect([await second?.room(100), await first?.room(250), third?.take(10)]).toEqual([true, true, true]);
+  expect(await first?.room(10)).toBe(true);
+  const waiting = second?.room(10);
+  third?.release();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([bytes.all, await first?.room(10)]).toEqual([360, true]);
+  first?.release();
+  expect(await waiting).toBe(true);
+});
+
 it("a patient part waits for room for twenty seconds, and no more once it is given back", async () => {
   const bytes = new Shares(1000);
   const clock = patience();

@@ -17,7 +17,7 @@ const wanted: BranchCatalog = { rights: currentRights, roles, databases };
 async function changes(
   applied: BranchCatalog,
   existing: readonly string[],
-  { version = "170010", wants = wanted, isOfAPI = false } = {},
+  { version = "170010", wants = wanted, isOfAPI = false, prepared = "other" } = {},
 ): Promise<string[]> {
   const statements: string[] = [];
   const answers = (sql: string) => {
@@ -32,7 +32,7 @@ async function changes(
         ["template0", "t", "-1"],
       ];
     if (sql.includes("pg_database")) return [["stock", "app"]];
-    if (sql.includes("pg_prepared_xacts")) return [["other"]];
+    if (sql.includes("pg_prepared_xacts")) return [[prepared]];
     statements.push(sql);
     return [];
   };
@@ -97,6 +97,13 @@ it("a database is renamed although another one has a prepared transaction", asyn
       /^ALTER DATABASE "stock" RENAME TO "renamed_0_\w+"; ALTER DATABASE "renamed_0_\w+" RENAME TO "shop"$/,
     ),
   ]);
+});
+
+it("a database is not renamed while it has a prepared transaction itself, and nobody's session in it ends for that", async () => {
+  const wants = { ...wanted, databases: [{ id: 1, name: "shop", ownerName: "app" }] };
+  await expect(changes(wanted, ["app", privilegedRole], { wants, prepared: "stock" })).rejects.toThrow(
+    'database "stock" has a prepared transaction: end that first',
+  );
 });
 
 it("data of a version that recorded no rights is brought up to date, also where its server has all roles", async () => {

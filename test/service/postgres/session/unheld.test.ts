@@ -51,10 +51,11 @@ describe("a statement of the service", () => {
     const { ended } = await begun();
     await clock.advance(1300);
     expect(looks).toEqual(["end holders", "prepared", "end holders", "prepared"]);
+    const over = ended.then(() => looks.push("over"));
     statement.resolve([]);
     await clock.advance(1000);
-    await ended;
-    expect(looks.slice(4)).toEqual(["closed"]);
+    await over;
+    expect(looks.slice(4)).toEqual(["closed", "over"]);
   });
 
   it("a statement that waits longer has clients ended that read nothing, and is given up in the end", async () => {
