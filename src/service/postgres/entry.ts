@@ -3,8 +3,8 @@ import { Rejection } from "./session/rejection.ts";
 import type { TextRow } from "./session/sql-client.ts";
 
 /**
- * Rejects with `Rejection` where a role may not enter a database. Postgres looks only as a session begins, and
- * PgBouncer goes on with one that is open.
+ * Rejects with `Rejection` where a role may not enter a database, or that is not there. Postgres looks only as a
+ * session begins: PgBouncer goes on with one that is open, and where none can be, its clients wait for two minutes.
  */
 export async function refuseBarred(
   ask: (sql: string) => Promise<readonly TextRow[]>,
@@ -12,7 +12,8 @@ export async function refuseBarred(
   given: string,
 ): Promise<void> {
   const database = cutName(given);
-  const barred = await ask(`SELECT FROM pg_database WHERE datname =${literal(database)}
-    AND NOT (datallowconn AND has_database_privilege(${literal(role)}, oid, 'CONNECT'))`);
-  if (barred.length > 0) throw new Rejection("42501", `permission denied for database ${identifier(database)}`);
+  const [found] = await ask(`SELECT datallowconn AND has_database_privilege(${literal(role)}, oid, 'CONNECT')
+    FROM pg_database WHERE datname =${literal(database)}`);
+  if (!found) throw new Rejection("3D000", `database ${identifier(database)} does not exist`);
+  if (found[0] !== "t") throw new Rejection("42501", `permission denied for database ${identifier(database)}`);
 }

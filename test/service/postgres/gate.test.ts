@@ -563,7 +563,7 @@ it("a client reads why its server was not asked", async () => {
 it("a pooler starts with a client of the pooled host that has logged in, who reads why it did not", async () => {
   shop.active();
   const socketFor = vi.fn<Poolers["socketFor"]>().mockRejectedValue(new ServerFailed("it ended"));
-  const verifiers = { of: async () => unfitVerifier("", "app"), ask: async () => [] };
+  const verifiers = { of: async () => unfitVerifier("", "app"), ask: async () => [["t"]] };
   gate = newGate(undefined, { poolers: { socketFor }, verifiers });
   const pooled = await gate.admit({ ...target, pooled: true });
   const verifier = await pooled.verifierOf(`${"r".repeat(63)}s`);

@@ -141,8 +141,6 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     listen_backlog: 4096,
     query_wait_timeout: 120,
     ignore_startup_parameters: "extra_float_digits",
-    // A database that is not there is found as the client's session opens, from 1.21 on: by default only 15 s later.
-    server_login_retry: 1,
     ...(program.preparesStatements && { max_prepared_statements: 1000 }),
     log_connections: 0,
     log_disconnections: 0,

@@ -84,6 +84,8 @@ export function rowsOf(sql: string, values: readonly (string | null)[], { roles,
     return Object.keys(databases)
       .filter((database) => database !== "template0")
       .map((database) => [database, "f", "-1"]);
+  if (sql.startsWith("SELECT datallowconn AND"))
+    return Object.keys(databases).flatMap((one) => (sql.endsWith(`'${one}'`) ? [["t"]] : []));
   if (sql.startsWith("SELECT rolname, rolcanlogin"))
     return Object.entries(roles).map(([role, { login, memberOf }]) => [
       role,

@@ -84,7 +84,6 @@ max_client_conn = 10000
 listen_backlog = 4096
 query_wait_timeout = 120
 ignore_startup_parameters = extra_float_digits
-server_login_retry = 1
 max_prepared_statements = 1000
 log_connections = 0
 log_disconnections = 0

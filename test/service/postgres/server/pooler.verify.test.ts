@@ -90,6 +90,8 @@ it("a role drops a database that it has reached through the pooled host: PgBounc
   await rig.query(direct, "CREATE DATABASE passing TEMPLATE template0");
   await rig.query(pooled.replace("/stock?", "/passing?"), "SELECT 1");
   expect(await rig.query(direct, "DROP DATABASE passing WITH (FORCE)")).toEqual([]);
+  const gone = rig.query(pooled.replace("/stock?", "/passing?"), "SELECT 1");
+  await expect(gone).rejects.toThrow('database "passing" does not exist');
 });
 
 it("keeps prepared statements exactly where its PgBouncer can, and the service says at its start where it cannot", async () => {

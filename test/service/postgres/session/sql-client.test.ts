@@ -7,13 +7,14 @@ import { AnswerTooLarge, mostDropped, SqlClient } from "../../../../src/service/
 import { temporaryDirectory } from "../../../support/guardian.ts";
 import { realClock } from "../../../support/real-clock.ts";
 
-it("opens sessions in servers in two places only: those of the service, and those of a client's own role", () => {
+it("opens sessions in two places only, those of the service and of a client's own role, and at PgBouncer's console", () => {
   const root = join(import.meta.dirname, "..", "..", "..", "..");
   const opening = globSync("src/service/**/*.ts", { cwd: root }).filter((file) =>
     readFileSync(join(root, file), "utf8").includes("SqlClient.connect("),
   );
   expect(opening.toSorted()).toEqual([
     "src/service/postgres/driver/client-session.ts",
+    "src/service/postgres/server/pooler.ts",
     "src/service/postgres/session/service-sessions.ts",
   ]);
 });
