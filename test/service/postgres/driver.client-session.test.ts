@@ -12,3 +12,14 @@ it("a session whose login has ended by the time that it is open runs no statemen
   await expect(inSession(client, admission, undefined, act)).rejects.toThrow("a password of the branch was reset");
   expect(done).toEqual(["close"]);
 });
+
+it("a session whose client has left by the time that it is open is cancelled before its statement, and closed", async () => {
+  const done: string[] = [];
+  const client = Object.assign(JSON.parse("{}"), {
+    cancel: () => done.push("cancel"),
+    close: () => done.push("close"),
+  });
+  const admission = Object.assign(JSON.parse("{}"), { logout: new AbortController().signal });
+  await inSession(client, admission, AbortSignal.abort(), () => Promise.resolve(done.push("statement")));
+  expect(done).toEqual(["cancel", "statement", "close"]);
+});

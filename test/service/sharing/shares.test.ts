@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { networkOf, Shares } from "../../../src/service/sharing/shares.ts";
+import { jointly, networkOf, Shares } from "../../../src/service/sharing/shares.ts";
 
 /** The most that a holder gets of the budget, in steps of one. */
 function most(bytes: Shares, holder: string): number {
@@ -124,4 +124,13 @@ it.each([
 
 it("a stranger whose address is not known holds one part with all such", () => {
   expect(networkOf(undefined)).toBe("");
+});
+
+it("what is taken of several budgets is given back to all where one of them has no room, and at its end", () => {
+  const [one, other] = [new Shares(100), new Shares(10)];
+  const place = jointly(one.of("a"), other.of("a"));
+  expect([place.take(6), one.all, other.all]).toEqual([false, 0, 0]);
+  expect([place.take(2), one.all, other.all]).toEqual([true, 2, 2]);
+  place.release();
+  expect([one.all, other.all]).toEqual([0, 0]);
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage, sizeOf } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
@@ -212,4 +212,21 @@ it("the size of data is that of its files, and nothing for a directory that has 
   expect(await sizeOf(from)).toBe(3 * mebibyte + 20);
   expect(await sizeOf(join(from, "pg_replslot", "copy_1"))).toBe(0);
   await expect(sizeOf(join(from, "rows"))).rejects.toThrow("ENOTDIR");
+});
+
+it("a branch is copied in the turn of its source, which nobody starts, stops or replaces meanwhile", async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  const take = vi.spyOn(Turns.prototype, "take").mockRejectedValue(new Error("it is the turn of another"));
+  vi.spyOn(Templates.prototype, "edition").mockResolvedValue(edition);
+  const wanted = {
+    seq: 1,
+    branchId: "br-b",
+    sourceId: "br-a",
+    point: undefined,
+    schemaOnly: false,
+    replaced: undefined,
+  };
+  const branch = Object.assign(JSON.parse("{}"), { id: "br-b" });
+  await expect(storage(0).make(branch, 17, wanted, () => {})).rejects.toThrow("it is the turn of another");
+  expect(take.mock.calls.map(([key]) => key)).toEqual(["br-a"]);
 });
