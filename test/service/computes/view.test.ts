@@ -58,6 +58,15 @@ it("an operation that is to fail shows why once it has failed, and not before", 
   expect(shown()).toMatchObject({ status: "failed", error: "no room" });
 });
 
+it("an operation that has ended well is made to fail no more", () => {
+  const shop = new Shop();
+  const id = shop.create(wanted).operations[0]?.id ?? "";
+  const { operations } = shop.core.context.store;
+  shop.finishOperations().core.settle();
+  shop.core.change(() => operations.forceFailure(id, "too late"));
+  expect(operations.get(project, id)).toMatchObject({ status: "finished", error: undefined });
+});
+
 it("an operation shows no duration by the letter of the specification", () => {
   const shop = new Shop({ strictSpec: true });
   const { endpoint, operations } = shop.create(wanted);
