@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { access, rm, stat } from "node:fs/promises";
+import { access, rename, rm, stat } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { delimiter, resolve } from "node:path";
 import { limited } from "../../clock.ts";
@@ -88,7 +88,10 @@ export class Pooler extends GuardedProgram {
     // Of one name the last line counts.
     const lines = [userLine(superuser, this.#password), ...this.#lines.values(), line];
     try {
-      await writePrivate(this.#file, lines.join(""), this.#ports.user);
+      // PgBouncer reads no file of the same number, size and second again.
+      const written = `${this.#file}_new`;
+      await writePrivate(written, lines.join(""), this.#ports.user);
+      await rename(written, this.#file);
     } catch (error) {
       throw isFullDisk(error) ? new ServerFailed("the connection pooler cannot learn a role: the disk is full") : error;
     }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -261,6 +261,18 @@ it("a pooler learns the verifier of a role with its first client, and again wher
   await expect.poll(() => started[0]?.stops).toBe(1);
   await poolers.socketFor("ep-main", before, app);
   expect([learned(), started[1]?.told]).toEqual([[`"app" "${secret}"`], ["RELOAD"]]);
+});
+
+it("a pooler is told each password of a role in a file of its own, as it reads none of the same number and size again", async () => {
+  const before = { server: postgres().server, config };
+  const numbers: number[] = [];
+  for (const salt of [1, 2, 3]) {
+    await poolers.socketFor("ep-main", before, { ...app, verifier: { ...verifier, salt: Buffer.alloc(16, salt) } });
+    numbers.push(statSync(join(home.root, "poolers", "ep-main.users")).ino);
+  }
+  expect(numbers[1]).not.toBe(numbers[0]);
+  expect(numbers[2]).not.toBe(numbers[1]);
+  expect(readdirSync(join(home.root, "poolers"))).toEqual(["ep-main.ini", "ep-main.users"]);
 });
 
 it("a pooler that does not answer for ten seconds is no reason to wait longer, and is told again later", async () => {

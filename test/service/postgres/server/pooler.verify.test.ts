@@ -86,6 +86,15 @@ it("roles log in through the pooled host while a transaction of another one is o
   await open.end();
 });
 
+it("a role logs in through the pooled host with each of its passwords, however soon another one follows", async () => {
+  await rig.query(direct, "CREATE ROLE emma LOGIN");
+  for (const password of ["one", "two", "three", "four", "five", "six"]) {
+    await rig.query(direct, `ALTER ROLE emma PASSWORD '${password}'`);
+    const asEmma = pooled.replace(/app:npg_[^@]*@/, `emma:${password}@`);
+    expect(await rig.query(asEmma, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  }
+});
+
 it("a role drops a database that it has reached through the pooled host: PgBouncer has no session of its own there", async () => {
   await rig.query(direct, "CREATE DATABASE passing TEMPLATE template0");
   await rig.query(pooled.replace("/stock?", "/passing?"), "SELECT 1");
