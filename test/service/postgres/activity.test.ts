@@ -272,6 +272,23 @@ describe("a compute with clients", () => {
     expect(state()).toBe("idle");
   });
 
+  it("a watch that ends while a failure of its check is reported asks no server any more", async () => {
+    vi.spyOn(driven, "change").mockImplementation(() => fail());
+    const report = vi.spyOn(driven, "report").mockImplementation(() => watch.close());
+    await clock.advance(5 * minute);
+    const before = asked;
+    await clock.advance(minute);
+    expect([asked, clock.pending]).toEqual([before, 0]);
+    expect(report).toHaveBeenCalledTimes(1);
+  });
+
+  it("nothing is noted of a compute whose clients have done nothing since the last note", async () => {
+    said = () => Date.parse(shop.get(primary).last_active ?? "");
+    const change = vi.spyOn(driven, "change");
+    await clock.advance(minute);
+    expect([asked > 5, change.mock.calls.length]).toEqual([true, 0]);
+  });
+
   it("a server is asked every ten seconds while nothing is due", async () => {
     said = () => clock.now();
     await clock.advance(1000);

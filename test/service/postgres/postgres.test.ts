@@ -46,6 +46,16 @@ async function loggedIn(socket: Socket, password?: string): Promise<string> {
   return (await logIn(socket, { password: password ?? fakes.passwordOf() })).toString("latin1");
 }
 
+/** What the console asks. */
+const query = {
+  accountId: "acc-ana",
+  endpointId: primary,
+  database: "stock",
+  role: { name: "app", password: "secret" },
+  sql: "SELECT 1",
+  writes: false,
+};
+
 describe("clients", () => {
   it("a client that comes before the service has begun waits, and wakes its compute then", async () => {
     await fakes.open(seed);
@@ -78,9 +88,11 @@ describe("clients", () => {
     await fakes.open(seed);
     const answer = loggedIn(await client()).catch(String);
     const { postgres } = fakes;
+    const asked = postgres.queries.run({ ...query, gone: new AbortController().signal }).catch(String);
     await new Promise((resolve) => setImmediate(resolve));
     await postgres.close();
     expect(await answer).toMatch(/shutting down|closed/);
+    expect(await asked).toContain("the service is shutting down");
   });
 
   it("nobody is let in any more once the service has ended, not the console either", async () => {
@@ -88,9 +100,8 @@ describe("clients", () => {
     await fakes.change(`POST ${compute}/start`);
     const { queries } = fakes.postgres;
     await fakes.postgres.close();
-    const [role, gone] = [{ name: "app", password: "secret" }, new AbortController().signal];
-    const query = { accountId: "acc-ana", endpointId: primary, database: "stock", role, sql: "SELECT 1" };
-    await expect(queries.run({ ...query, writes: false, gone })).rejects.toThrow("the service is shutting down");
+    const gone = new AbortController().signal;
+    await expect(queries.run({ ...query, gone })).rejects.toThrow("the service is shutting down");
   });
 
   it("a compute whose client does nothing is suspended when its time is up, and its connection ends", async () => {
