@@ -38,6 +38,9 @@ export interface PoolerSettings {
 /** After how long a start, or an order without an answer, counts as failed, in milliseconds. */
 const limitMs = 10_000;
 
+/** The most roles that it knows, as SQL makes them without end: the one that came first is told again when it comes. */
+const mostRoles = 250;
+
 /** The database and the user of PgBouncer's console. */
 export const poolerConsole = "pgbouncer";
 
@@ -96,7 +99,10 @@ export class Pooler extends GuardedProgram {
       throw isFullDisk(error) ? new ServerFailed("the connection pooler cannot learn a role: the disk is full") : error;
     }
     await this.#reload();
+    this.#lines.delete(role);
     this.#lines.set(role, line);
+    const [oldest = ""] = this.#lines.keys();
+    if (this.#lines.size > mostRoles) this.#lines.delete(oldest);
   }
 
   async #reload(): Promise<void> {

@@ -275,6 +275,18 @@ it("a pooler is told each password of a role in a file of its own, as it reads n
   expect(readdirSync(join(home.root, "poolers"))).toEqual(["ep-main.ini", "ep-main.users"]);
 });
 
+it("a pooler knows the 250 roles that came last, as SQL makes them without end, and is told an older one again", async () => {
+  const before = { server: postgres().server, config };
+  for (let index = 0; index <= 251; index += 1)
+    await poolers.socketFor("ep-main", before, { ...app, role: `role ${index}` });
+  expect(learned()).toHaveLength(251);
+  expect(learned()[0]).toContain('"role 1"');
+  await poolers.socketFor("ep-main", before, { ...app, role: "role 2" });
+  expect(started[0]?.told).toHaveLength(252);
+  await poolers.socketFor("ep-main", before, { ...app, role: "role 0" });
+  expect([started[0]?.told.length, learned().at(-1)?.slice(0, 8)]).toEqual([253, '"role 0"']);
+});
+
 it("a pooler that does not answer for ten seconds is no reason to wait longer, and is told again later", async () => {
   const time = new HastenedClock();
   const guard = (_: string, [ini = ""]: readonly string[]) => {
