@@ -94,6 +94,21 @@ it("a guarded program is ended first also where the service itself is to be ende
   await server.ended;
 });
 
+it("a program that has not shut down ten seconds after it was to is told to quit at once", async () => {
+  // A guardian for which time passes a hundred times as fast.
+  const node = join(directory.path, "node");
+  const hasty = join(directory.path, "hasty.cjs");
+  writeFileSync(hasty, "const later = setTimeout; globalThis.setTimeout = (act, ms) => later(act, ms / 100);");
+  writeFileSync(node, `#!/bin/sh\nexec "${process.execPath}" --require "${hasty}" "$@"\n`, { mode: 0o755 });
+  const script =
+    "process.on('SIGINT', () => console.log('asked')); process.on('SIGQUIT', () => { console.log('over'); process.exit(4); }); console.log('up'); setInterval(() => {}, 1e6)";
+  const server = new Guardian(node).guard(process.execPath, ["--eval", script], { logFile, user: undefined });
+  await expect.poll(log).toBe("up\n");
+  server.stop();
+  expect(await server.ended).toBe(4);
+  expect(log()).toBe("up\nasked\nover\n");
+});
+
 it("a guarded program that fails writes none of its memory into its data", async () => {
   const server = run("console.log(process.pid); setInterval(() => {}, 1e6)");
   await expect.poll(log).toMatch(/^\d+\n$/);
