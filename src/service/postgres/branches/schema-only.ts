@@ -156,11 +156,16 @@ function rightsOf(copier: string): string {
       WHERE relkind IN ('r', 'p') AND NOT has_table_privilege(relowner, relation.oid, 'TRUNCATE')`;
 }
 
-/** Each table alone, and partitioned ones unless a partition is on another server: that keeps its rows. */
+/**
+ * Each table alone, and partitioned ones with a key, as what that refers to is emptied only beside them; but none with
+ * a partition on another server: that keeps its rows.
+ */
 const emptied = `SELECT 'TRUNCATE '
     || string_agg(format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.%I' END, nspname, relname), ', ')
-  FROM ${clientRelations} WHERE relkind = 'r' OR relkind = 'p' AND NOT EXISTS (
-    SELECT FROM pg_partition_tree(relation.oid) t JOIN pg_class f ON f.oid = t.relid WHERE f.relkind = 'f')
+  FROM ${clientRelations} WHERE relkind = 'r' OR relkind = 'p'
+    AND EXISTS (SELECT FROM pg_constraint WHERE conrelid = relation.oid AND contype = 'f')
+    AND NOT EXISTS (SELECT FROM pg_partition_tree(relation.oid) t
+      WHERE 'f' = (SELECT f.relkind FROM pg_class f WHERE f.oid = t.relid))
   HAVING count(*) > 0`;
 
 /** A change of each trigger that fires when a table is truncated. */
