@@ -216,6 +216,18 @@ describe("a compute with clients", () => {
     expect([state(), asked - before]).toEqual(["active", 0]);
   });
 
+  it("a compute whose time is up is not suspended by a watch that ends before its server has answered", async () => {
+    await clock.advance(5 * minute - 1000);
+    const answer = Promise.withResolvers<void>();
+    held = answer.promise;
+    const before = asked;
+    await clock.advance(2000);
+    watch.close();
+    answer.resolve();
+    await clock.advance(1000);
+    expect([state(), asked - before]).toEqual(["active", 1]);
+  });
+
   it("a watch that ends while it waits asks no server any more", async () => {
     await clock.advance(minute + 500);
     const [before, { pending }] = [asked, clock];

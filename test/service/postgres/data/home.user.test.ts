@@ -286,8 +286,7 @@ describe("the directory of a service", () => {
   it("the directory takes no store that is too old to know the data in it, as a copy that is put back alone", async () => {
     const home = await open(data());
     await home.claim("one", 5);
-    home.noteMaking(6);
-    home.noteMaking(5);
+    for (const operations of [5, 6, 5]) home.noteMaking(operations);
     await (await open(data())).claim("one", 6);
     const refused = (await open(data())).claim("one", 5);
     await expect(refused).rejects.toThrow(PostgresUnusable);
