@@ -195,7 +195,7 @@ it("a command that a client which replicates may not give is answered with the r
 });
 
 /** A proxy whose clients send packets over a WebSocket, where the password comes in clear, and what comes back. */
-async function withClient() {
+async function withClient(host = "ep-a.localhost", asked = 0x30000) {
   const errors: unknown[] = [];
   const proxy = new Proxy({
     clock: new VirtualClock(),
@@ -208,11 +208,11 @@ async function withClient() {
     const chunks: Buffer[] = [];
     client.on("data", (chunk: Buffer) => chunks.push(chunk));
     const ended = new Promise((resolve) => client.once("end", resolve));
-    proxy.serveWebSocket(end, "ep-a.localhost", "10.0.0.1");
+    proxy.serveWebSocket(end, host, "10.0.0.1");
     for (const packet of packets) client.write(packet);
     return { client, ended, said: () => Buffer.concat(chunks) };
   };
-  const first = send(startupPacket(0x30000, new Map([["user", "ana"]])), message("p", "secret\0"));
+  const first = send(startupPacket(asked, new Map([["user", "ana"]])), message("p", "secret\0"));
   await expect.poll(() => first.said().includes("K")).toBe(true);
   const shown = first
     .said()
@@ -220,6 +220,16 @@ async function withClient() {
     .subarray(0, 8);
   return { proxy, send, first, shown, errors };
 }
+
+it("a client that asks the pooled host for a newer protocol is told that it gets the first, for which its pooler is asked", async () => {
+  const { proxy, first } = await withClient("ep-a-pooler.localhost", 0x30002);
+  expect(first.said().includes(message("v", "\0\x03\0\0\0\0\0\0"))).toBe(true);
+  expect(heard()).toBe(
+    startupPacket(0x30000, new Map(Object.entries({ user: "ana", database: "ana" }))).toString("latin1"),
+  );
+  first.client.destroy();
+  await proxy.close().catch(() => {});
+});
 
 it("a hundred requests to end a query that come at once are two: one is passed on, and one more after it", async () => {
   const { proxy, send, first, shown, errors } = await withClient();

@@ -24,13 +24,15 @@ export interface Joining {
   parameters: Parameters;
   /** Of the protocol. */
   version: number;
+  /** Words to the client about it, in the server's place. */
+  told?: Buffer;
   keys: CancelKeys;
   clock: Pick<ServiceClock, "after">;
 }
 
 /** Logs in to the server for a client that has logged in to the proxy, and carries bytes between both to their end. */
 export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: Joining): Promise<void> {
-  const { admission, socket, parameters, version, keys, clock } = joining;
+  const { admission, socket, parameters, version, told = Buffer.alloc(0), keys, clock } = joining;
   const server = createConnection(socket);
   const key = randomBytes(8);
   key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
@@ -59,7 +61,8 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   });
   server.write(startupPacket(version, parameters));
   // Until then the caller tells the client why its server is gone.
-  client.write(shown(await logIn(server, secret)));
+  const said = await logIn(server, secret);
+  client.write(Buffer.concat([told, shown(said)]));
   server.once("close", () => endClient(client, clock));
   const asked = parameters.has("replication") ? commandsOf(client, server, clock) : (chunk: Buffer) => chunk;
   if (rest.length > 0) server.write(asked(rest));

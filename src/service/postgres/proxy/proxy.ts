@@ -14,6 +14,7 @@ import { sha256 } from "../session/scram.ts";
 import type { Admission } from "./admission.ts";
 import type { Certificate } from "./certificate.ts";
 import { endClient } from "./end-client.ts";
+import { firstProtocol } from "./first-protocol.ts";
 import { type CancelKeys, join } from "./join.ts";
 import { askPassword, authenticate, keyOf, type LoggedIn } from "./login.ts";
 import { open } from "./open.ts";
@@ -170,14 +171,8 @@ export class Proxy {
       admission.leave();
       throw error;
     }
-    await join(client, loggedIn, {
-      admission,
-      socket,
-      parameters,
-      version,
-      keys: this.#keys,
-      clock: this.#ports.clock,
-    });
+    const protocol = target.pooled ? firstProtocol(version, parameters) : { version, parameters };
+    await join(client, loggedIn, { admission, socket, ...protocol, keys: this.#keys, clock: this.#ports.clock });
   }
 
   /** Gives up on a client that takes too long. */
