@@ -133,6 +133,7 @@ describe("the compute that a client means", () => {
     ["endpoint=ep-a", "localhost", "ep-a", false],
     ["-c geqo=off endpoint=ep-a  -c x=y", undefined, "ep-a", false, "-c geqo=off -c x=y"],
     ["endpoint=ep-a -c search_path=a\\ b\\\\", undefined, "ep-a", false, "-c search_path=a\\ b\\\\"],
+    ["endpoint=ep-a -c x=a\u{a0}b\u{3000}c", undefined, "ep-a", false, "-c x=a\u{a0}b\u{3000}c"],
   ])("the compute that a client means is found in %j and %j", (options, serverName, endpointId, pooled, rest) => {
     const routed = route(given(options), serverName);
     expect(routed.target).toEqual({ endpointId, pooled });
@@ -249,7 +250,7 @@ describe("the compute that a client means", () => {
           { maxLength: 5 },
         ),
         (words) => {
-          const escaped = words.map((word) => word.replaceAll(/[\s\\]/g, "\\$&"));
+          const escaped = words.map((word) => word.replaceAll(/[ \t\n\v\f\r\\]/g, "\\$&"));
           const options = [...escaped, "endpoint=ep-a"].join(" ");
           const { parameters: sent } = route(given(options), undefined);
           expect(sent.get("options")).toBe(escaped.length === 0 ? undefined : escaped.join(" "));

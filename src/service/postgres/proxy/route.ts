@@ -103,11 +103,11 @@ function targetOf(id: string): Target {
   return { endpointId: pooled ? id.slice(0, -"-pooler".length) : id, pooled };
 }
 
-/** As Postgres takes `options` apart: by white space, with a backslash before what stands for itself. */
+/** As Postgres takes `options` apart: by white space of ASCII, with a backslash before what stands for itself. */
 function optionWords(options: string): string[] {
-  return [...options.matchAll(/(?:\\.|[^\s\\]|\\$)+/gs)].map(([word]) => word.replaceAll(/\\(.?)/gs, "$1"));
+  return [...options.matchAll(/(?:\\.|[^ \t\n\v\f\r\\]|\\$)+/gs)].map(([word]) => word.replaceAll(/\\(.?)/gs, "$1"));
 }
 
 function escaped(word: string): string {
-  return word.replaceAll(/[\s\\]/g, "\\$&");
+  return word.replaceAll(/[ \t\n\v\f\r\\]/g, "\\$&");
 }
