@@ -139,8 +139,11 @@ const noRoom = "53200";
 /** SQLSTATEs of what a client can bring about: a wait for a lock or a session that took too long, or was given up. */
 const held = new Set(["40P01", "55006", "55P03", "57014", noPlace, noRoom]);
 
+/** The words of Postgres for a row that a client changes in a loop: the SQLSTATE is that of any mistake of its own. */
+const changed = /^tuple concurrently/;
+
 function isHeld(error: unknown): error is ServerFailed {
-  return held.has(codeOf(error) ?? "");
+  return held.has(codeOf(error) ?? "") || (error instanceof ServerFailed && changed.test(error.message));
 }
 
 function codeOf(error: unknown): string | undefined {

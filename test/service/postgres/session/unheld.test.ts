@@ -106,6 +106,13 @@ describe("a statement of the service", () => {
     await expect(refused).rejects.toBeInstanceOf(Held);
   });
 
+  it("a statement is held whose row a client changes at that moment", async () => {
+    const { ended } = await begun();
+    const cause = Object.assign(new Error("tuple concurrently updated"), { code: "XX000" });
+    statement.reject(new ServerFailed(cause.message, { cause }));
+    await expect(ended).rejects.toBeInstanceOf(Held);
+  });
+
   it("a statement that fails for another reason is not held", async () => {
     const { ended } = await begun();
     const error = new ServerFailed("no", { cause: Object.assign(new Error("no"), { code: "42501" }) });
