@@ -29,12 +29,12 @@ class Recording extends Proxy {
 const nobody = () => Promise.reject(new Error("nobody is let in"));
 
 /** Takes WebSockets, and answers what remembers them and the port. */
-async function listening(): Promise<{ proxy: Recording; port: number }> {
+async function listening(release = () => {}): Promise<{ proxy: Recording; port: number }> {
   const certificate = certificateFor(["localhost"], newAuthority());
   const proxy = new Recording({ clock: realClock, certificate, admit: nobody, onError: () => {} });
   const access = new DriverAccess(realClock, proxy, nobody, nobody);
   const server = createServer().on("upgrade", (incoming, socket, head) => {
-    access.upgrade(incoming, socket, head, new URL(incoming.url ?? "", "http://localhost"), () => {});
+    access.upgrade(incoming, socket, head, new URL(incoming.url ?? "", "http://localhost"), release);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -81,4 +81,15 @@ it("what a client sends behind its handshake, without waiting for the answer, is
   const frame = Buffer.from([0x82, 0x85, 0, 0, 0, 0, ...Buffer.from("early")]);
   socket.write(Buffer.concat([Buffer.from(lines.join("\r\n")), frame]));
   await expect.poll(() => proxy.received).toBe("early");
+});
+
+it("what is held for a client whose handshake is refused is given back as its connection ends", async () => {
+  let released = 0;
+  const { proxy, port } = await listening(() => (released += 1));
+  const socket = connect(port, "127.0.0.1");
+  socket.resume().write("GET /v2 HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n");
+  await once(socket, "end");
+  socket.destroy();
+  await expect.poll(() => released).toBe(1);
+  expect(proxy.served).toEqual([]);
 });

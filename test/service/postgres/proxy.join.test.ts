@@ -29,6 +29,8 @@ let keys: CancelKeys;
 /** How often the proxy gave this test's client's place back. */
 let left: () => number;
 let leave: () => void;
+/** How many follow the end of the compute's server. */
+let followers: number;
 /** The proxy's ends of clients. */
 let ends: Duplex[];
 /** What the server says first. */
@@ -36,7 +38,7 @@ let greeting: Buffer;
 beforeEach(async () => {
   directory = temporaryDirectory("join");
   socket = path(directory.path, "s");
-  [keys, ends, greeting] = [new Map(), [], welcome];
+  [keys, ends, greeting, followers] = [new Map(), [], welcome, 0];
   let count = 0;
   left = () => count;
   leave = () => {
@@ -66,7 +68,12 @@ function admission(at = socket) {
     end: () => Promise.resolve(),
     inTurn: <Result>(check: () => Promise<Result>) => check(),
     alone: <Result>(hash: () => Promise<Result>) => hash(),
-    onServerEnd: () => () => {},
+    onServerEnd: () => {
+      followers += 1;
+      return () => {
+        followers -= 1;
+      };
+    },
     logout: new AbortController().signal,
     enter: () => {},
     leave,
@@ -107,8 +114,9 @@ it("a client is shown a key of the proxy's in place of the server's, which is kn
   const shown = Buffer.from(said(), "latin1").subarray(14, 22);
   expect([shown.equals(key), shown.readUInt8(0) < 128]).toEqual([false, true]);
   expect([...keys]).toEqual([[shown.toString("hex"), { socket, key }]]);
+  expect(followers).toBe(1);
   end.destroy();
-  await expect.poll(() => [keys.size, left()]).toEqual([0, 1]);
+  await expect.poll(() => [keys.size, left(), followers]).toEqual([0, 1, 0]);
 });
 
 it("a server that ends its session ends the client's connection, with its last words before", async () => {
