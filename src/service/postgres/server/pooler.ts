@@ -144,6 +144,8 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     unix_socket_mode: "0700",
     auth_type: "scram-sha-256",
     auth_file: `${files}.users`,
+    // Connections that might have TLS, which a socket has not, are ended by each RELOAD of PgBouncer 1.22.
+    server_tls_sslmode: "disable",
     pool_mode: "transaction",
     default_pool_size: Math.max(1, Math.floor(0.9 * maxConnections)),
     max_client_conn: maxClients,

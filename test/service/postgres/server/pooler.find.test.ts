@@ -78,6 +78,7 @@ unix_socket_dir = /s
 unix_socket_mode = 0700
 auth_type = scram-sha-256
 auth_file = /f.users
+server_tls_sslmode = disable
 pool_mode = transaction
 default_pool_size = 90
 max_client_conn = 10000
