@@ -30,7 +30,8 @@ let keys: CancelKeys;
 let left: () => number;
 let leave: () => void;
 /** How many follow the end of the compute's server. */
-let followers: number;
+let followers: () => number;
+let follow: () => () => void;
 /** The proxy's ends of clients. */
 let ends: Duplex[];
 /** What the server says first. */
@@ -38,11 +39,19 @@ let greeting: Buffer;
 beforeEach(async () => {
   directory = temporaryDirectory("join");
   socket = path(directory.path, "s");
-  [keys, ends, greeting, followers] = [new Map(), [], welcome, 0];
+  [keys, ends, greeting] = [new Map(), [], welcome];
   let count = 0;
   left = () => count;
   leave = () => {
     count += 1;
+  };
+  let following = 0;
+  followers = () => following;
+  follow = () => {
+    following += 1;
+    return () => {
+      following -= 1;
+    };
   };
   const arrived = Promise.withResolvers<Socket>();
   const chunks: Buffer[] = [];
@@ -68,12 +77,7 @@ function admission(at = socket) {
     end: () => Promise.resolve(),
     inTurn: <Result>(check: () => Promise<Result>) => check(),
     alone: <Result>(hash: () => Promise<Result>) => hash(),
-    onServerEnd: () => {
-      followers += 1;
-      return () => {
-        followers -= 1;
-      };
-    },
+    onServerEnd: follow,
     logout: new AbortController().signal,
     enter: () => {},
     leave,
@@ -114,9 +118,9 @@ it("a client is shown a key of the proxy's in place of the server's, which is kn
   const shown = Buffer.from(said(), "latin1").subarray(14, 22);
   expect([shown.equals(key), shown.readUInt8(0) < 128]).toEqual([false, true]);
   expect([...keys]).toEqual([[shown.toString("hex"), { socket, key }]]);
-  expect(followers).toBe(1);
+  expect(followers()).toBe(1);
   end.destroy();
-  await expect.poll(() => [keys.size, left(), followers]).toEqual([0, 1, 0]);
+  await expect.poll(() => [keys.size, left(), followers()]).toEqual([0, 1, 0]);
 });
 
 it("a server that ends its session ends the client's connection, with its last words before", async () => {
