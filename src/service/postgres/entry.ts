@@ -17,3 +17,13 @@ export async function refuseBarred(
   if (!found) throw new Rejection("3D000", `database ${identifier(database)} does not exist`);
   if (found[0] !== "t") throw new Rejection("42501", `permission denied for database ${identifier(database)}`);
 }
+
+/** Ends the sessions of a role, by its number, whose name is another one's by now, and first those of its clients. */
+export async function endRole(
+  oid: string,
+  ask: (sql: string) => Promise<readonly TextRow[]>,
+  logOut: () => void,
+): Promise<void> {
+  logOut();
+  await ask(`SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE usesysid = ${Number(oid)}`);
+}

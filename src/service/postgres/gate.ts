@@ -9,13 +9,13 @@ import { jointly, Shares } from "../sharing/shares.ts";
 import { Slots } from "../sharing/slots.ts";
 import { Turns } from "../sharing/turns.ts";
 import type { DrivenService } from "./driven-service.ts";
-import { refuseBarred } from "./entry.ts";
+import { endRole, refuseBarred } from "./entry.ts";
 import { eventually } from "./eventually.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import type { Running } from "./fleet/fleet-ports.ts";
 import type { Poolers } from "./fleet/poolers.ts";
 import type { Session, Sessions } from "./fleet/sessions.ts";
-import type { Verifiers } from "./fleet/verifiers.ts";
+import type { RoleVerifier, Verifiers } from "./fleet/verifiers.ts";
 import { ServerFailed } from "./host/failure.ts";
 import { socketIn } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
@@ -23,7 +23,6 @@ import type { Target } from "./proxy/proxy.ts";
 import { mostReaders } from "./server/config.ts";
 import { cutName } from "./session/quoting.ts";
 import { loggedOut, Rejection } from "./session/rejection.ts";
-import type { ScramVerifier } from "./session/scram.ts";
 import { isFresh, isSettled, isUnchangedByStranger } from "./strangers.ts";
 
 /** Number of times that a client whose compute falls asleep again just then has it woken. */
@@ -213,25 +212,26 @@ export class Gate {
   #admission(session: Session, running: Running, from: string | undefined): Admission {
     const { poolers, verifiers } = this.#ports;
     const { endpointId, pooled } = session;
-    let asked: { role: string; verifier: ScramVerifier } | undefined;
+    let asked: { role: string; verifier: RoleVerifier } | undefined;
+    const ask = (sql: string) => verifiers.ask(running, sql).catch(asRejection);
+    const endFormer = (oid: string) => endRole(oid, ask, () => this.#sessions.logOutPooled(session));
     return {
       socket: async (database) => {
         if (!(pooled && poolers && asked)) return socketIn(running.config.sockets);
-        await refuseBarred((sql) => verifiers.ask(running, sql), asked.role, database).catch(asRejection);
-        return poolers.socketFor(endpointId, running, asked).catch(asRejection);
+        await refuseBarred(ask, asked.role, database);
+        return poolers.socketFor(endpointId, running, { ...asked, endFormer }).catch(asRejection);
       },
       logout: session.logout.signal,
       verifierOf: async (role) => {
-        const named = cutName(role);
-        session.role = named;
+        session.role = cutName(role);
         const verifier = await verifiers.of(running, role, from).catch(asRejection);
-        asked = { role: named, verifier };
+        asked = { role: cutName(role), verifier };
         return verifier;
       },
       inTurn: (check) => this.#checks.take(endpointId, check, from),
       alone: (hash) => this.#hashes.take(hash, ownerOf(this.#service.context.store, endpointId)),
       end: async (processId) => {
-        await verifiers.ask(running, `SELECT pg_terminate_backend(${processId})`).catch(asRejection);
+        await ask(`SELECT pg_terminate_backend(${processId})`);
       },
       onServerEnd: (follower) => running.server.onEnd(follower),
       enter: () => this.#count(session, running),

@@ -8,7 +8,7 @@ import type { Sockets } from "../host/sockets.ts";
 import type { ServerConfig } from "../server/config.ts";
 import { Pooler, type PoolerProgram } from "../server/pooler.ts";
 import type { PostgresServer } from "../server/server.ts";
-import type { ScramVerifier } from "../session/scram.ts";
+import type { RoleVerifier } from "./verifiers.ts";
 
 export interface PoolersPorts {
   processes: Processes;
@@ -27,7 +27,9 @@ interface Before {
 /** A role, and the verifier that its client has met. */
 interface Proven {
   role: string;
-  verifier: ScramVerifier;
+  verifier: RoleVerifier;
+  /** Ends what there is of another role that had the name before, by its number. Rejects with `ServerFailed`. */
+  endFormer: (oid: string) => Promise<void>;
 }
 
 /** The poolers of computes: each starts with the first client of the pooled host, and ends with its server. */
@@ -45,10 +47,10 @@ export class Poolers {
    * The path of the socket of the pooler before a compute's server, for a role that has logged in. Rejects with
    * `ServerFailed`.
    */
-  socketFor(endpointId: string, before: Before, { role, verifier }: Proven): Promise<string> {
+  socketFor(endpointId: string, before: Before, { role, verifier, endFormer }: Proven): Promise<string> {
     return this.#turns.take(endpointId, async () => {
       const pooler = await this.#poolerBefore(endpointId, before);
-      await pooler.learn(role, verifier);
+      await pooler.learn(role, verifier, endFormer);
       return pooler.socket;
     });
   }

@@ -51,6 +51,12 @@ export class Sessions {
       if (role !== undefined && (roles?.includes(role) ?? true)) logout.abort();
   }
 
+  /** Ends the pooled sessions that have logged in by the name of a client's role. */
+  logOutPooled({ endpointId, role }: Session): void {
+    for (const one of this.#open.get(endpointId) ?? [])
+      if (one.pooled && one.counts && one.role === role) one.logout.abort();
+  }
+
   /** Time at which a client last left a compute that has others, in milliseconds since the epoch; 0 if none did. */
   lastLeft(endpointId: string): number {
     return this.#lastLeft.get(endpointId) ?? 0;

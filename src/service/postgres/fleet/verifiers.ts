@@ -9,6 +9,11 @@ import type { Running } from "./fleet-ports.ts";
 /** The longest verifier that is read, in characters: a role may give its own any salt, which each login would carry. */
 const longestVerifier = 1000;
 
+/** A role's verifier, and the number of the role; that is absent where there is none that could log in. */
+export interface RoleVerifier extends ScramVerifier {
+  oid?: string;
+}
+
 /**
  * Passwords' verifiers as the servers have them, also of those set with SQL, so each login asks for them. One session
  * of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
@@ -28,16 +33,18 @@ export class Verifiers {
    * verifier, one that nothing fits. PgBouncer would go on with a session that is open. `from`: the network whose
    * client asks, as these take turns.
    */
-  of({ endpoint, server, config }: Running, role: string, from?: string): Promise<ScramVerifier> {
+  of({ endpoint, server, config }: Running, role: string, from?: string): Promise<RoleVerifier> {
     const ask = async () => {
       const session = this.#sessions.get(server) ?? (await this.#open(server, config));
       const { rows } = await session.execute(
-        `SELECT pg_catalog.left(rolpassword, ${longestVerifier}) FROM pg_catalog.pg_authid
+        `SELECT pg_catalog.left(rolpassword, ${longestVerifier}), oid FROM pg_catalog.pg_authid
           WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name
           AND rolcanlogin AND (rolvaliduntil IS NULL OR rolvaliduntil OPERATOR(pg_catalog.>) pg_catalog.now())`,
         [role],
       );
-      return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.secret, role);
+      const [text, oid] = rows[0] ?? [];
+      const verifier = parseVerifier(text) ?? unfitVerifier(this.#ports.secret, role);
+      return oid ? { ...verifier, oid } : verifier;
     };
     return this.#turns.take(endpoint.id, ask, from);
   }

@@ -38,7 +38,7 @@ export interface PoolerSettings {
 /** After how long a start, or an order without an answer, counts as failed, in milliseconds. */
 const limitMs = 10_000;
 
-/** The most roles that it knows, as SQL makes them without end: the one that came first is told again when it comes. */
+/** The most roles that it knows, as SQL makes them without end: the one that has not come for longest is told again. */
 const mostRoles = 250;
 
 /** The database and the user of PgBouncer's console. */
@@ -53,8 +53,8 @@ export class Pooler extends GuardedProgram {
   readonly #ports: ProgramPorts;
   readonly #file: string;
   readonly #password: string;
-  /** By name: the users that it knows, as its file has them. */
-  readonly #lines = new Map<string, string>();
+  /** By name: the users that it knows, as its file has them, and their numbers in the server. */
+  readonly #users = new Map<string, { line: string; oid: string | undefined }>();
 
   private constructor(guarded: GuardedServer, ports: ProgramPorts, files: Files) {
     super(guarded);
@@ -82,14 +82,23 @@ export class Pooler extends GuardedProgram {
   }
 
   /**
-   * Has it know the verifier of a role that has logged in, by a name that a server does not cut. To be called by one at
-   * a time. Rejects with `ServerFailed`.
+   * Has it know the verifier of a role that has logged in, by a name that a server does not cut. It keeps sessions by
+   * name: where another role had that, `endFormer` ends these. To be called by one at a time. Rejects with
+   * `ServerFailed`.
    */
-  async learn(role: string, verifier: ScramVerifier): Promise<void> {
+  async learn(
+    role: string,
+    { oid, ...verifier }: ScramVerifier & { oid?: string },
+    endFormer: (oid: string) => Promise<void>,
+  ): Promise<void> {
     const line = userLine(role, verifierText(verifier));
-    if (this.#lines.get(role) === line) return;
+    const known = this.#users.get(role);
+    this.#users.delete(role);
+    if (known) this.#users.set(role, known);
+    if (known?.line === line && known.oid === oid) return;
+    if (known?.oid !== undefined && known.oid !== oid) await endFormer(known.oid);
     // Of one name the last line counts.
-    const lines = [userLine(superuser, this.#password), ...this.#lines.values(), line];
+    const lines = [userLine(superuser, this.#password), ...[...this.#users.values()].map((user) => user.line), line];
     try {
       // PgBouncer reads no file of the same number, size and second again.
       const written = `${this.#file}_new`;
@@ -99,10 +108,9 @@ export class Pooler extends GuardedProgram {
       throw isFullDisk(error) ? new ServerFailed("the connection pooler cannot learn a role: the disk is full") : error;
     }
     await this.#reload();
-    this.#lines.delete(role);
-    this.#lines.set(role, line);
-    const [oldest = ""] = this.#lines.keys();
-    if (this.#lines.size > mostRoles) this.#lines.delete(oldest);
+    this.#users.set(role, { line, oid });
+    const [oldest = ""] = this.#users.keys();
+    if (this.#users.size > mostRoles) this.#users.delete(oldest);
   }
 
   async #reload(): Promise<void> {

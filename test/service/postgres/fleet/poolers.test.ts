@@ -74,7 +74,10 @@ class FakePooler extends Program {
 }
 
 const verifier = { iterations: 4096, salt: Buffer.alloc(16), storedKey: Buffer.alloc(32), serverKey: Buffer.alloc(32) };
-const app = { role: "app", verifier };
+const former: string[] = [];
+/** Notes of whom it is to end what there is. */
+const endFormer = async (oid: string) => void former.push(oid);
+const app = { role: "app", verifier, endFormer };
 
 /** The lines of roles in the file of users of the compute `ep-main`. */
 function learned(): string[] {
@@ -247,15 +250,15 @@ it("a pooler learns the verifier of a role with its first client, and again wher
   const { server } = postgres();
   const before = { server, config };
   const other = { ...verifier, salt: Buffer.alloc(16, 255) };
-  for (const role of ["app", "app", 'a "b"']) await poolers.socketFor("ep-main", before, { role, verifier });
+  for (const role of ["app", "app", 'a "b"']) await poolers.socketFor("ep-main", before, { ...app, role });
   expect(started[0]?.told).toEqual(["RELOAD", "RELOAD"]);
   const secret = "SCRAM-SHA-256$4096:A==$A=:A=";
   expect(learned()).toEqual([`"app" "${secret}"`, `"a ""b""" "${secret}"`]);
-  await poolers.socketFor("ep-main", before, { role: "app", verifier: other });
+  await poolers.socketFor("ep-main", before, { ...app, verifier: other });
   expect(started[0]?.told).toHaveLength(3);
   // PgBouncer takes the last of a name.
   expect(learned().at(-1)).toBe('"app" "SCRAM-SHA-256$4096://///////////////////w==$A=:A="');
-  await poolers.socketFor("ep-main", before, { role: "app", verifier: other });
+  await poolers.socketFor("ep-main", before, { ...app, verifier: other });
   expect(started[0]?.told).toHaveLength(3);
   started[0]?.end();
   await expect.poll(() => started[0]?.stops).toBe(1);
@@ -319,4 +322,17 @@ it("a pooler that does not answer for ten seconds is no reason to wait longer, a
   const gone = slow.idle();
   pooler.end();
   await gone;
+});
+
+it("a name that another role has by now is told again, when what the former role had there is ended", async () => {
+  const before = { server: postgres().server, config };
+  const numbered = (oid: string) => poolers.socketFor("ep-main", before, { ...app, verifier: { ...verifier, oid } });
+  former.length = 0;
+  await numbered("16400");
+  await numbered("16400");
+  expect([former, started[0]?.told.length]).toEqual([[], 1]);
+  await numbered("16500");
+  await numbered("16500");
+  expect([former, started[0]?.told.length]).toEqual([["16400"], 2]);
+  expect(learned()).toHaveLength(2);
 });

@@ -176,6 +176,21 @@ it("a role that may not connect to a database any more, or one that is closed, i
   await expect(rig.query(asDan, "SELECT 1")).rejects.toThrow('permission denied for database "barred"');
 });
 
+it("a role with the name of another one gets its own session at the pooled host, and that one's clients end", async () => {
+  const as = (password: string) => pooled.replace(/app:npg_[^@]*@/, `chief:${password}@`);
+  const made = (password: string) => `CREATE ROLE chief LOGIN PASSWORD '${password}'`;
+  await rig.query(direct, made("one"), "CREATE TABLE plans (x int)", "GRANT SELECT ON plans TO chief");
+  const before = await rig.client(as("one"));
+  expect((await before.query("SELECT x FROM plans")).rows).toEqual([]);
+  await rig.query(direct, "ALTER ROLE chief RENAME TO boss", made("two"));
+  const who = "SELECT current_user::text AS name";
+  expect(await rig.query(as("two"), who)).toEqual([{ name: "chief" }]);
+  await expect(rig.query(as("two"), "SELECT x FROM plans")).rejects.toThrow("permission denied for table plans");
+  await expect(before.query("SELECT 1")).rejects.toThrow(/./);
+  await rig.query(direct, "DROP ROLE chief", made("three"));
+  expect(await rig.query(as("three"), who)).toEqual([{ name: "chief" }]);
+});
+
 it("cannot be led to another table of passwords by a client's search path", async () => {
   await rig.query(
     direct,
