@@ -1,3 +1,4 @@
+import { endAll } from "./session/end-sessions.ts";
 import { cutName, identifier, literal } from "./session/quoting.ts";
 import { Rejection } from "./session/rejection.ts";
 import type { TextRow } from "./session/sql-client.ts";
@@ -21,9 +22,9 @@ export async function refuseBarred(
 /** Ends the sessions of a role, by its number, whose name is another one's by now, and first those of its clients. */
 export async function endRole(
   oid: string,
-  ask: (sql: string) => Promise<readonly TextRow[]>,
+  query: (sql: string) => Promise<readonly TextRow[]>,
   logOut: () => void,
 ): Promise<void> {
   logOut();
-  await ask(`SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE usesysid = ${Number(oid)}`);
+  await endAll({ query }, `usesysid = ${Number(oid)}`);
 }
