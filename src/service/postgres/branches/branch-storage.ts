@@ -101,9 +101,8 @@ export class BranchStorage {
     wanted: CopyWanted | undefined,
     record: (made: MadeData) => void,
   ): Promise<void> {
-    const { home, store, templates, used, newGeneration } = this.#ports;
+    const { home, templates, used, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
-    home.noteMaking(store.operations.lastSeq());
     const generation = newGeneration();
     const directory = home.branch(branch.id, generation);
     await used.during(directory, async () => {
@@ -123,6 +122,7 @@ export class BranchStorage {
     const making = this.#ports.home.making(basename(directory));
     const places = { making, directory, edition };
     try {
+      this.#ports.home.noteMaking(this.#ports.store.operations.lastSeq());
       const from = wanted ? await this.#takeFrom(wanted, places) : await this.#newCluster(places);
       await renameDurably(making, directory);
       return from;

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -92,8 +92,9 @@ export class Home {
   /** Notes, before data is made, the number of the store's last operation: the store of the data has it, or more. */
   noteMaking(operations: number): void {
     if (operations <= this.#noted) return;
-    // In one turn: of two that are made at once, the later number stays.
-    writeFileSync(this.#madeBy, `${operations}\n`, { mode: 0o600 });
+    // In one turn: of two that are made at once, the later number stays. On a full disk the earlier one does.
+    writeFileSync(`${this.#madeBy}.new`, `${operations}\n`, { mode: 0o600 });
+    renameSync(`${this.#madeBy}.new`, this.#madeBy);
     this.#noted = operations;
   }
 

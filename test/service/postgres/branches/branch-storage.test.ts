@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
+import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { BranchHistory } from "../../../../src/service/postgres/history/branch-history.ts";
 import { atEach } from "../at-each.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
@@ -292,6 +293,17 @@ describe("the disk", () => {
       expect(fakes.operations().at(-1)?.error).toContain("the disk became full");
       expect([await fakes.names("making"), (await fakes.names("history")).length]).toEqual([[], 1]);
     }
+  });
+
+  it("a full disk is the reason also where it takes not even the note that data is made", async () => {
+    const noting = vi.spyOn(Home.prototype, "noteMaking");
+    onTestFinished(() => noting.mockRestore());
+    noting.mockImplementation(() => {
+      throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    });
+    await fakes.send(`POST /projects/${project}/branches`, { branch: {} });
+    await fakes.settled();
+    expect(fakes.operations().at(-1)?.error).toContain("the disk became full: free some");
   });
 
   it("the disk knows the data of a branch by its name before the store knows of it", async () => {

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -293,6 +294,18 @@ describe("the directory of a service", () => {
     await expect(refused).rejects.toThrow(`${home.root} has data that the store of --data is too old to know`);
     rmSync(join(home.root, "made-by"));
     await (await open(data())).claim("one", 5);
+  });
+
+  it("the number of the store that made the data stays where a later one cannot be written, as on a full disk", async () => {
+    const home = await open(data());
+    await home.claim("one", 5);
+    home.noteMaking(6);
+    mkdirSync(join(home.root, "made-by.new"));
+    expect(() => home.noteMaking(7)).toThrow("EISDIR");
+    await expect((await open(data())).claim("one", 5)).rejects.toThrow("is too old to know");
+    rmdirSync(join(home.root, "made-by.new"));
+    home.noteMaking(7);
+    await expect((await open(data())).claim("one", 6)).rejects.toThrow("is too old to know");
   });
 
   it("the directory stays when the service ends, without its owner and its sockets", async () => {
