@@ -4,7 +4,7 @@ const firstVersion = 0x30000;
 
 /**
  * The first version of the protocol, in place of a newer one that a client asks for: its parameters without those of
- * newer ones, and what tells the client so. PgBouncer before 1.23 refuses whoever asks for more.
+ * newer ones, and what tells the client so. PgBouncer before 1.23 refuses one that asks for more.
  */
 export function firstProtocol(version: number, parameters: Parameters) {
   const newer = [...parameters.keys()].filter((name) => name.startsWith("_pq_."));
