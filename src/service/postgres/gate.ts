@@ -15,7 +15,7 @@ import type { Fleet } from "./fleet/fleet.ts";
 import type { Running } from "./fleet/fleet-ports.ts";
 import type { Poolers } from "./fleet/poolers.ts";
 import type { Session, Sessions } from "./fleet/sessions.ts";
-import type { RoleVerifier, Verifiers } from "./fleet/verifiers.ts";
+import type { Verifiers } from "./fleet/verifiers.ts";
 import { ServerFailed } from "./host/failure.ts";
 import { socketIn } from "./host/sockets.ts";
 import type { Admission } from "./proxy/admission.ts";
@@ -23,6 +23,7 @@ import type { Target } from "./proxy/proxy.ts";
 import { mostReaders } from "./server/config.ts";
 import { cutName } from "./session/quoting.ts";
 import { loggedOut, Rejection } from "./session/rejection.ts";
+import type { RoleVerifier } from "./session/scram.ts";
 import { isFresh, isSettled, isUnchangedByStranger } from "./strangers.ts";
 
 /** Number of times that a client whose compute falls asleep again just then has it woken. */
@@ -230,9 +231,7 @@ export class Gate {
       },
       inTurn: (check) => this.#checks.take(endpointId, check, from),
       alone: (hash) => this.#hashes.take(hash, ownerOf(this.#service.context.store, endpointId)),
-      end: async (processId) => {
-        await ask(`SELECT pg_terminate_backend(${processId})`);
-      },
+      end: async (processId) => void (await ask(`SELECT pg_terminate_backend(${processId})`)),
       onServerEnd: (follower) => running.server.onEnd(follower),
       enter: () => this.#count(session, running),
       leave: () => this.#leave(session),

@@ -8,7 +8,7 @@ import type { Sockets } from "../host/sockets.ts";
 import type { ServerConfig } from "../server/config.ts";
 import { Pooler, type PoolerProgram } from "../server/pooler.ts";
 import type { PostgresServer } from "../server/server.ts";
-import type { RoleVerifier } from "./verifiers.ts";
+import type { RoleVerifier } from "../session/scram.ts";
 
 export interface PoolersPorts {
   processes: Processes;

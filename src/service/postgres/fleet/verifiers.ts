@@ -1,18 +1,13 @@
 import { Turns } from "../../sharing/turns.ts";
 import type { ServerConfig } from "../server/config.ts";
 import type { PostgresServer } from "../server/server.ts";
-import { parseVerifier, type ScramVerifier, unfitVerifier } from "../session/scram.ts";
+import { parseVerifier, type RoleVerifier, unfitVerifier } from "../session/scram.ts";
 import type { ServiceSessions } from "../session/service-sessions.ts";
 import type { SqlClient, TextRow } from "../session/sql-client.ts";
 import type { Running } from "./fleet-ports.ts";
 
 /** The longest verifier that is read, in characters: a role may give its own any salt, which each login would carry. */
 const longestVerifier = 1000;
-
-/** A role's verifier, and the number of the role; that is absent where there is none that could log in. */
-export interface RoleVerifier extends ScramVerifier {
-  oid?: string;
-}
 
 /**
  * Passwords' verifiers as the servers have them, also of those set with SQL, so each login asks for them. One session

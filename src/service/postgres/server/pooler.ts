@@ -10,7 +10,7 @@ import { makeDirectory, writePrivate } from "../host/private-file.ts";
 import { type GuardedServer, type Processes, serverEnvironment } from "../host/processes.ts";
 import { socketIn, socketNumber } from "../host/sockets.ts";
 import { superuser } from "../session/privileged-role.ts";
-import { type ScramVerifier, verifierText } from "../session/scram.ts";
+import { type RoleVerifier, verifierText } from "../session/scram.ts";
 import { SqlClient } from "../session/sql-client.ts";
 import type { ServerConfig } from "./config.ts";
 
@@ -88,7 +88,7 @@ export class Pooler extends GuardedProgram {
    */
   async learn(
     role: string,
-    { oid, ...verifier }: ScramVerifier & { oid?: string },
+    { oid, ...verifier }: RoleVerifier,
     endFormer: (oid: string) => Promise<void>,
   ): Promise<void> {
     const line = userLine(role, verifierText(verifier));

@@ -16,6 +16,11 @@ export interface ScramVerifier {
   serverKey: Buffer;
 }
 
+/** A role's verifier, and the number of the role; that is absent where there is none that could log in. */
+export interface RoleVerifier extends ScramVerifier {
+  oid?: string;
+}
+
 const derived = promisify(pbkdf2);
 
 /** Some milliseconds of work, in a thread: strangers cause it with wrong passwords. */
