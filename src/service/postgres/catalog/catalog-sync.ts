@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { messageOf } from "../../error-message.ts";
 import { Held } from "../host/failure.ts";
 import { endAll } from "../session/end-sessions.ts";
@@ -13,6 +14,7 @@ import {
 } from "../session/privileged-role.ts";
 import { identifier, literal } from "../session/quoting.ts";
 import { scramVerifier } from "../session/scram.ts";
+import type { TextRow } from "../session/sql-client.ts";
 import { runWritten } from "../session/written.ts";
 import { Attempts } from "./attempts.ts";
 import { type BranchCatalog, notBrought } from "./branch-catalog.ts";
@@ -57,11 +59,9 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
   }
   for (const role of plan.wanted.roles) {
     const exists = existing.roles.has(role.name);
-    const before = plan.applied.roles.find(({ name }) => name === role.name);
-    const isBrought = before !== undefined && before.passwordSource !== notBrought;
-    if (exists && isBrought && !outdated) continue;
+    if (exists && isBrought(plan, role.name) && !outdated) continue;
     await attempts.make(async () => {
-      if (exists && !isBrought) await takeFromClients(client, role.name);
+      if (existing.ofClients.has(role.name)) await renameAway(client, role.name);
       await putRights(client, role.name, version, exists);
       if (!exists) await putPassword(client, role, exists, plan);
     });
@@ -135,40 +135,53 @@ function asHeld(error: unknown): never {
 const changesRole = `pid IN (SELECT pid FROM pg_locks
   WHERE relation = 'pg_authid'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid())`;
 
-/** The databases of a server, and its roles that the API knows or has known: clients may make a million others. */
-async function namesIn(
-  client: Session,
-  { applied, wanted }: Pick<SyncPlan, "applied" | "wanted">,
-): Promise<{ roles: Set<string>; databases: Set<string> }> {
-  const known = new Set([privilegedRole, ...[...applied.roles, ...wanted.roles].map(({ name }) => name)]);
-  const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
+/** Names in a server. */
+interface Names {
+  roles: ReadonlySet<string>;
+  /** Of roles that clients have made before the API did. */
+  ofClients: ReadonlySet<string>;
+  databases: Set<string>;
+}
+
+/**
+ * The databases of a server, and its roles that the API knows or has known: clients may make a million others. What
+ * the service has made is known by a membership that no client can give.
+ */
+async function namesIn(client: Session, plan: SyncPlan): Promise<Names> {
+  const known = new Set([privilegedRole, ...[...plan.applied.roles, ...plan.wanted.roles].map(({ name }) => name)]);
+  const rows = await client.query(`SELECT rolname, EXISTS (SELECT FROM pg_auth_members
+      WHERE member = pg_roles.oid AND pg_get_userbyid(roleid) = '${privilegedRole}')
+    FROM pg_roles WHERE rolname IN (${[...known].map(literal).join(", ")})`);
+  const isOurs = ([name = "", isMember]: TextRow) =>
+    isMember === "t" || name === privilegedRole || isBrought(plan, name ?? "");
+  const names = (of: readonly TextRow[]) => new Set(of.map(([name]) => name ?? ""));
   return {
-    roles: await names(`SELECT rolname FROM pg_roles WHERE rolname IN (${[...known].map(literal).join(", ")})`),
-    databases: await names("SELECT datname FROM pg_database"),
+    roles: names(rows.filter(isOurs)),
+    ofClients: names(rows.filter((row) => !isOurs(row))),
+    databases: names(await client.query("SELECT datname FROM pg_database")),
   };
 }
 
-/** Takes a role that a client has made before the API did out of clients' hands; the API's stay as they are. */
-async function takeFromClients(client: Session, name: string): Promise<void> {
-  const role = identifier(name);
-  const members = (of: string) =>
-    `FROM pg_auth_members WHERE ${of} = (SELECT oid FROM pg_roles WHERE rolname =${literal(name)})`;
-  const own = await client.query(`SELECT 1 ${members("member")} AND pg_get_userbyid(roleid) = '${privilegedRole}'`);
-  if (own.length > 0) return;
-  await changeRole(client, `ALTER ROLE ${role} CONNECTION LIMIT -1 VALID UNTIL 'infinity'`);
-  await client.query(`ALTER ROLE ${role} RESET ALL`);
-  const revoked = await client.query(`SELECT format('REVOKE %I FROM %I GRANTED BY %I CASCADE',
-    pg_get_userbyid(roleid), pg_get_userbyid(member), pg_get_userbyid(grantor)) ${members("roleid")}`);
-  for (const [statement] of revoked) await client.query(statement ?? "");
-  await endAll(client, `usename =${literal(name)}`);
+function isBrought({ applied }: SyncPlan, role: string): boolean {
+  const before = applied.roles.find(({ name }) => name === role);
+  return before !== undefined && before.passwordSource !== notBrought;
+}
+
+/**
+ * Gives a role that a client has made another name. What the client has left in it, such as a function that runs as
+ * it, keeps its own rights, and the API's role of that name is new.
+ */
+async function renameAway(client: Session, name: string): Promise<void> {
+  const other = identifier(`sql_${randomBytes(4).toString("hex")}_${name}`);
+  await changeRole(client, `ALTER ROLE ${identifier(name)} RENAME TO ${other}`);
 }
 
 /** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */
 async function putRights(client: Session, name: string, version: number, exists: boolean): Promise<void> {
   const role = identifier(name);
   const verb = exists ? "ALTER" : "CREATE";
-  await changeRole(client, `${verb} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
-  await client.query(`GRANT ${privilegedRole} TO ${role}`);
+  const attributes = `NOSUPERUSER ${privilegedAttributes(version)}`;
+  await changeRole(client, `${verb} ROLE ${role} ${attributes}; GRANT ${privilegedRole} TO ${role}`);
 }
 
 async function putPassword(

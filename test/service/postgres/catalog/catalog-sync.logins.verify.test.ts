@@ -117,12 +117,21 @@ describe("a database whose name is no UTF-8, which a client keeps from being ren
   });
 });
 
-it("a role that a client has made before the API does is the API's alone from then on, with the rights of its roles", async () => {
+it("a role of the API is a new one, with the rights of its roles, where a client has made one of its name before", async () => {
   const maker = await rig.newRole("maker");
-  const early = "CREATE ROLE early LOGIN PASSWORD 'known' CONNECTION LIMIT 0 VALID UNTIL '2000-01-01'";
-  await rig.query(maker, early, "GRANT early TO maker", "ALTER ROLE early SET statement_timeout = 1");
+  await rig.query(
+    maker,
+    "CREATE ROLE early LOGIN PASSWORD 'known' CONNECTION LIMIT 0 VALID UNTIL '2000-01-01'",
+    "GRANT early TO maker",
+    "ALTER ROLE early SET statement_timeout = 1",
+    "CREATE SCHEMA trap",
+    "GRANT ALL ON SCHEMA trap TO early",
+    "SET ROLE early",
+    "CREATE FUNCTION trap.member() RETURNS boolean SECURITY DEFINER AS 'SELECT pg_has_role(current_user, $$neon_superuser$$, $$member$$)' LANGUAGE sql",
+  );
   const isMember = "SELECT pg_has_role('neon_superuser', 'member') AS is";
   expect(await rig.query(await rig.newRole("early"), isMember)).toEqual([{ is: true }]);
+  expect(await rig.query(maker, "SELECT trap.member() AS is")).toEqual([{ is: false }]);
   await expect(rig.query(maker, "ALTER ROLE early PASSWORD 'again'")).rejects.toThrow(/permission denied/);
   await expect(rig.query(maker, "SET ROLE early")).rejects.toThrow(/permission denied/);
 });
