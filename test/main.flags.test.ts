@@ -19,8 +19,8 @@ const promised: Readonly<Record<string, string>> = {
     --max-branch-deletes-per-minute=5; --metrics-namespaces=20; --budget-share=1`,
   service: `
     --port=8090; --host=127.0.0.1; --data=:memory:; --seed; --time-scale=1; --rules=specification; --faults;
-    --no-rate-limits; --no-project-lock; --branch-recovery; --test-controls; --ready-file; --postgres;
-    --postgres-port=5432; --postgres-bin; --postgres-user; --postgres-advertise; --domain; --temporary-disk-scale=1;
+    --no-rate-limits; --no-project-lock; --branch-recovery; --test-controls; --behind-proxy; --ready-file;
+    --postgres; --postgres-port=5432; --postgres-bin; --postgres-user; --postgres-advertise; --domain; --temporary-disk-scale=1;
     --api-tls; --strict-spec`,
   plan: `${ofManifests}; --prune; --prune-branches; -o --output=text`,
   apply: `

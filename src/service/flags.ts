@@ -39,6 +39,11 @@ export const serviceSyntax = newCommand(
     false,
   )
   .option("--test-controls", "serve POST /_reset and POST /_clock/advance; only with a loopback --host", false)
+  .option(
+    "--behind-proxy",
+    "take no caller for one of this machine: a proxy on it passes on the calls of others",
+    false,
+  )
   .option("--ready-file <FILE>", "file that holds the base URL while the service is ready")
   .option("--postgres", "run a real Postgres server behind every compute; it prints where clients connect", false)
   .addOption(
@@ -93,6 +98,7 @@ const values = {
   projectLock: z.boolean(),
   branchRecovery: z.boolean(),
   testControls: z.boolean(),
+  behindProxy: z.boolean(),
   readyFile: z.string().optional(),
   postgres: z.boolean(),
   postgresPort: z.number(),
@@ -113,6 +119,11 @@ export function parseServiceFlags(args: readonly string[]): RunOptions {
   const options = parsed(serviceSyntax, args, values);
   if (options.testControls && !isLoopbackHost(options.host)) {
     throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
+  }
+  if (options.behindProxy && (options.testControls || options.faults)) {
+    throw new BadFlag(
+      "--behind-proxy serves no call of this machine: it cannot be given with --test-controls or --faults",
+    );
   }
   if (options.strictSpec && options.rules !== "specification") {
     throw new BadFlag(

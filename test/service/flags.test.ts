@@ -13,6 +13,7 @@ const defaults = {
   projectLock: true,
   branchRecovery: false,
   testControls: false,
+  behindProxy: false,
   postgres: false,
   postgresPort: 5432,
   temporaryDiskScale: 1,
@@ -34,6 +35,7 @@ it.each<[args: string, differs: object]>([
   ["--no-project-lock", { projectLock: false }],
   ["--branch-recovery", { branchRecovery: true }],
   ["--test-controls", { testControls: true }],
+  ["--behind-proxy", { behindProxy: true }],
   ["--strict-spec", { strictSpec: true }],
   ["--domain=db.example.com --api-tls --data=s.db", { domain: "db.example.com", apiTls: true, data: "s.db" }],
   ["--domain=db.example.com --api-tls --postgres", { domain: "db.example.com", apiTls: true, postgres: true }],
@@ -92,6 +94,10 @@ it("an address to listen on cannot be empty, as of a variable that is not set: i
 it("a flag of real servers needs them, also beside a domain", () => {
   const parse = () => parseServiceFlags(["--domain=db.test", "--postgres-port=1"]);
   expect(parse).toThrow("--postgres-port needs --postgres");
+});
+
+it.each(["--test-controls", "--faults"])("%s cannot be given where no caller counts as one of this machine", (flag) => {
+  expect(() => parseServiceFlags(["--behind-proxy", flag])).toThrow("--behind-proxy serves no call of this machine");
 });
 
 it.each(["", ".", "a.", ".a", "a..b", "a-.test", "A.test", "a_b.test", `${"a".repeat(64)}.test`, long(181)])(

@@ -57,6 +57,8 @@ export interface ListenOptions {
   bytes?: Shares;
   /** The budget of connections, by address. */
   connections?: Shares;
+  /** True if a proxy on this machine passes on the calls of others: the addresses of connections name no caller. */
+  behindProxy?: boolean;
   /** Certificate and key in PEM, where the service speaks HTTPS and nothing else. */
   tls?: { certificate: string; key: string } | undefined;
 }
@@ -75,12 +77,13 @@ interface Request {
   long: LongAnswers;
   incoming: IncomingMessage;
   outgoing: ServerResponse;
+  behindProxy: boolean;
 }
 
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
 export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
-  const { bytes = new Shares(), tls } = address;
+  const { bytes = new Shares(), tls, behindProxy = false } = address;
   const { connections = new Shares(mostConnections(most.connections, most.partOfFiles)) } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
@@ -99,7 +102,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     endTinyPieces(incoming);
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     pipelines.take(incoming, outgoing, () => {
-      answer({ service, sqlAccess: sql, bytes, long, incoming, outgoing }).catch((error: unknown) => {
+      answer({ service, sqlAccess: sql, bytes, long, incoming, outgoing, behindProxy }).catch((error: unknown) => {
         // A client that went away in the middle of its request, or was sent away, waits for no answer.
         if (!incoming.socket.destroyed) send(outgoing, service.internalError(error));
       });
@@ -130,10 +133,10 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
 
 /** Hands a request to the service's core and sends the answer, or loses it where a fault says so. */
 async function answer(request: Request): Promise<void> {
-  const { service, sqlAccess, incoming, outgoing } = request;
+  const { service, sqlAccess, incoming, outgoing, behindProxy } = request;
   const url = urlOf(incoming);
   if (url === null) return sendBeforeEnd(request, badTarget);
-  const call = callOf(incoming, url);
+  const call = callOf(incoming, url, behindProxy);
   const access = call.path === "/sql" ? sqlAccess : undefined;
   if (access && call.method === "OPTIONS") return sendBeforeEnd(request, preflight(call));
   if (access && call.method === "POST") return answerSql(request, access, call);
@@ -239,7 +242,8 @@ function carryOut(exchange: Exchange, outgoing: ServerResponse): void {
   }
 }
 
-function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessage, url: URL): ServiceCall {
+function callOf(incoming: IncomingMessage, url: URL, behindProxy: boolean): ServiceCall {
+  const { method = "GET", headers, socket, httpVersion } = incoming;
   const head = method === "HEAD";
   return {
     method: head ? "GET" : method,
@@ -251,7 +255,7 @@ function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessag
     query: Object.fromEntries([...url.searchParams].toReversed()),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
     // The system no longer knows that of a client that has left: nothing may take the call for one of this machine.
-    remote: socket.remoteAddress ?? "",
+    remote: (behindProxy ? undefined : socket.remoteAddress) ?? "",
   };
 }
 

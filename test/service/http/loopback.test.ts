@@ -39,6 +39,16 @@ it("a call whose client has reset its connection by then, so that the system kno
   await expect.poll(() => shop.sent).toMatchObject([{ path, status: 403 }]);
 });
 
+it("behind a proxy that adds nothing and names its target, no caller counts as one of this machine", async () => {
+  await using shop = await ListeningShop.start({}, { behindProxy: true });
+  const at = (path: string) => new URL(path, shop.baseURL);
+  const asked = await fetch(at(`/_connect/${primary}`), { method: "POST" });
+  const page = await (await fetch(at("/"))).text();
+  const body = new URLSearchParams({ account: "acc-ana" });
+  const signedIn = await fetch(at("/app/sign-in"), { method: "POST", body, redirect: "manual" });
+  expect([asked.status, page.includes("example.com"), signedIn.status]).toEqual([403, false, 403]);
+});
+
 it.each([
   ["localhost", true],
   ["LocalHost", true],

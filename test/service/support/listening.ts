@@ -35,7 +35,7 @@ export class ListeningShop implements AsyncDisposable {
 
   static async start(
     options: Partial<ServiceOptions> = {},
-    listenOptions: Pick<ListenOptions, "requestTimeoutMs" | "answerTimeoutMs" | "bytes" | "connections" | "tls"> = {},
+    listenOptions: Omit<ListenOptions, "host" | "port"> = {},
     sql?: SqlAccess,
   ): Promise<ListeningShop> {
     const core = createService({

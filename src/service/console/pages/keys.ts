@@ -127,7 +127,7 @@ function keyRow(visit: Visit, key: ApiKey, path: string, revocable: boolean): Ht
   const { context, account, at } = visit;
   const creator =
     key.createdBy === account.id ? "You" : (context.store.accounts.get(key.createdBy)?.name ?? key.createdBy);
-  const from = key.lastUsedFrom !== undefined && html`<small>from ${key.lastUsedFrom}</small>`;
+  const from = key.lastUsedFrom && html`<small>from ${key.lastUsedFrom}</small>`;
   return html`<tr><th scope="row">${key.name}</th><td data-label="For">${scopeInWords(visit, key)}</td>
 <td data-label="Created by">${creator}</td><td data-label="Created">${moment(key.createdAt, at)}</td>
 <td data-label="Last used">${moment(key.lastUsedAt, at)} ${from}</td>
