@@ -78,6 +78,10 @@ export const refusals = {
   noPastSchema: () =>
     new Refusal(501, "schemas are read of the present alone: make a branch of the past and read that"),
   bodyTooLarge: (longest: number) => new Refusal(413, `the request body is larger than ${longest} bytes`),
+  bodyEncoded: () =>
+    new Refusal(415, "the request body has a Content-Encoding, such as gzip: send it without", "", {
+      "accept-encoding": "identity",
+    }),
   noRoomForBytes: () =>
     new Refusal(503, "too many bytes of requests and answers are in flight: try again, or send and ask for less", "", {
       "retry-after": "1",

@@ -29,7 +29,9 @@ export interface BodyRoom {
  * would become others.
  */
 export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
-  if (Number(incoming.headers["content-length"]) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
+  const { "content-length": stated, "content-encoding": coding = "" } = incoming.headers;
+  if (Number(stated) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
+  if (holding && !/^(identity)?$/i.test(coding)) return Promise.reject(refusals.bodyEncoded());
   // A request that was cut off sends no more, not even its end.
   if (incoming.destroyed) return Promise.reject(new Error("the client has left"));
   return new Promise((resolve, reject) => {

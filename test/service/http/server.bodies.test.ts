@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { expect, it, test, vi } from "vitest";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
-import { keys, Shop } from "../support/shop.ts";
+import { keys, primary, project, Shop } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
 function post(length: string, key: string = keys.ana, path = "/api/v2/projects"): string {
@@ -230,4 +230,17 @@ it("a body that ends within a character is refused", async () => {
   const body = Buffer.from([0x22, 0xe3, 0x81]);
   const answer = await fetch(`${shop.baseURL}/projects`, { method: "POST", headers, body });
   expect(`${answer.status} ${await answer.text()}`).toMatch(/^400 .*the request body is not UTF-8/);
+});
+
+it("a compressed body is refused as such, a body in the coding that is none is taken, and one that nobody reads is ignored", async () => {
+  await using shop = await ListeningShop.start();
+  const send = async (coding: string, path: string, body: string) => {
+    const headers = { authorization: `Bearer ${keys.ana}`, "content-encoding": coding };
+    const answer = await fetch(`${shop.baseURL}${path}`, { method: "POST", headers, body });
+    return [answer.status, answer.headers.get("accept-encoding")];
+  };
+  const body = '{"project":{"name":"x"}}';
+  expect(await send("gzip", "/projects", body)).toEqual([415, "identity"]);
+  expect(await send("Identity", "/projects", body)).toEqual([201, null]);
+  expect(await send("gzip", `/projects/${project}/endpoints/${primary}/start`, body)).toEqual([200, null]);
 });
