@@ -23,14 +23,6 @@ export interface EventSink {
 /** Starts to send events; the returned function is called when the connection has ended. Each stream is begun. */
 export type EventStream = (sink: EventSink) => () => void;
 
-/** The headers of a stream. Without the last, nginx keeps events and head until it has many, or for a minute. */
-export const streamHeaders = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "x-accel-buffering": "no",
-};
-
 /** Carries out and answers a request, unless the fault prevents either. */
 export function answerWith(
   fault: Fault | undefined,

@@ -4,14 +4,15 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ownerOf } from "../accounts/owner.ts";
-import { elapsed } from "../clock.ts";
+import { elapsed, type ServiceClock } from "../clock.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
 import { mostConnections } from "../sharing/most-connections.ts";
 import { type Holding, networkOf, Shares } from "../sharing/shares.ts";
 import { closeWith, listenOn, takeIn } from "../sharing/take-in.ts";
 import { endTinyPieces, longestBody, readBody } from "./body.ts";
-import { type EventStream, type Exchange, streamHeaders } from "./exchange.ts";
+import { sendEvents } from "./event-stream.ts";
+import type { Exchange } from "./exchange.ts";
 import { LongAnswers } from "./long-answers.ts";
 import { type ServiceCall, type ServiceReply, tooManyConnections } from "./message.ts";
 import { Pipelines, takeApart } from "./pipeline.ts";
@@ -143,7 +144,7 @@ async function answer(request: Request): Promise<void> {
   const exchange = await exchanged(request, call);
   if (exchange instanceof Refusal) return sendBeforeEnd(request, service.refused(call, exchange));
   if (exchange.delayMs > 0) await elapsed(service.context.clock, exchange.delayMs);
-  carryOut(exchange, outgoing);
+  carryOut(service.context.clock, exchange, outgoing);
 }
 
 /** Reads the body, keeping what the answer can depend on, and hands the call over. */
@@ -229,14 +230,14 @@ function upgrade(sql: SqlAccess, bytes: Shares, incoming: IncomingMessage, socke
   else socket.write(tooManyConnections, () => socket.destroy());
 }
 
-function carryOut(exchange: Exchange, outgoing: ServerResponse): void {
+function carryOut(clock: Pick<ServiceClock, "after">, exchange: Exchange, outgoing: ServerResponse): void {
   switch (exchange.kind) {
     case "answer":
       return send(outgoing, exchange.reply);
     case "cut":
       return cut(outgoing, exchange.reply);
     case "stream":
-      return stream(outgoing, exchange.open);
+      return sendEvents(clock, outgoing, exchange.open);
     case "dropped":
       outgoing.destroy();
   }
@@ -267,29 +268,6 @@ function send(outgoing: ServerResponse, { status, headers, body, pieces }: Servi
   outgoing.writeHead(status, { ...headers, ...(length !== undefined && { "content-length": length }) });
   for (const piece of pieces ?? []) outgoing.write(piece);
   outgoing.end(body);
-}
-
-/** Sends events as they come. To a client that is too slow only the newest of those that wait is sent. */
-function stream(outgoing: ServerResponse, open: EventStream): void {
-  let waiting: string | undefined;
-  outgoing.writeHead(200, streamHeaders);
-  outgoing.flushHeaders();
-  const close = open({
-    send(event) {
-      if (outgoing.writableNeedDrain) waiting = event;
-      else outgoing.write(event);
-    },
-    end() {
-      outgoing.end();
-    },
-  });
-  outgoing.on("drain", () => {
-    if (waiting !== undefined) outgoing.write(waiting);
-    waiting = undefined;
-  });
-  // A client that has left by now closes nothing any more.
-  if (outgoing.destroyed) close();
-  else outgoing.once("close", close);
 }
 
 /** Sends half of what the headers promise, then ends the connection. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { listen } from "../../../src/service/http/server.ts";
+import { ListeningShop } from "../support/listening.ts";
 import { keys, main, primary, project, Shop } from "../support/shop.ts";
 import { textOf, Visitor } from "./visitor.ts";
 
@@ -172,11 +172,11 @@ it("HEAD cannot ask for the stream", () => {
 });
 
 it("over HTTP the stream is kept back by no proxy, stops with its page, and ends with the service", async () => {
-  const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
-  const own = { headers: { host: `127.0.0.1:${listening.port}` } };
-  const { cookie = "" } = new Visitor(shop.core, own).signIn("acc-ana");
+  await using listening = await ListeningShop.start();
+  const { host, origin } = new URL(listening.baseURL);
+  const { cookie = "" } = new Visitor(listening.core, { headers: { host } }).signIn("acc-ana");
   const open = (signal?: AbortSignal) =>
-    fetch(`http://127.0.0.1:${listening.port}/app/changes`, { headers: { cookie }, ...(signal && { signal }) });
+    fetch(`${origin}/app/changes`, { headers: { cookie }, ...(signal && { signal }) });
   const page = new AbortController();
   const { headers, body } = await open(page.signal);
   expect(headers.get("content-type")).toBe("text/event-stream");
@@ -184,7 +184,7 @@ it("over HTTP the stream is kept back by no proxy, stops with its page, and ends
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   const event = /^event: changes\ndata: \d+\n\n$/;
   expect((await reader?.read())?.value).toMatch(event);
-  shop.core.change(() => undefined);
+  listening.core.change(() => undefined);
   expect((await reader?.read())?.value).toMatch(event);
   for (let others = 0; others < 3; others += 1) expect((await open()).status).toBe(200);
   expect((await open()).status).toBe(503);
@@ -192,7 +192,6 @@ it("over HTTP the stream is kept back by no proxy, stops with its page, and ends
   await expect(reader?.read()).rejects.toThrow("aborted");
   await expect.poll(async () => (await open()).status).toBe(200);
   // Some stay open: the service does not wait for them when it ends.
-  await listening.close();
 });
 
 it("a page fetched again by its script leaves what is shown once to the person", () => {
