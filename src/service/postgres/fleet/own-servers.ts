@@ -1,11 +1,14 @@
 import { rm } from "node:fs/promises";
 import { basename } from "node:path";
+import { ownerOfProject } from "../../accounts/owner.ts";
 import { settingNumber } from "../../computes/setting-bounds.ts";
+import { Turns } from "../../sharing/turns.ts";
+import { mostCopiesOfOwner } from "../branches/branch-copies.ts";
 import { lastLimits } from "../data/backup.ts";
 import { mayHavePrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { largerOf, type ServerConfig } from "../server/config.ts";
-import type { Serve } from "../server/own-server.ts";
+import type { OwnServer, Serve } from "../server/own-server.ts";
 import type { PostgresServer, ServerPlace } from "../server/server.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 import { ownConfig } from "./server-configs.ts";
@@ -18,6 +21,7 @@ export class OwnServers {
   readonly #launch: Launch;
   /** With the log of each: an error quotes its end, which is to be of the same data. */
   readonly #running = new Map<PostgresServer, string>();
+  readonly #ofOwner = new Turns(mostCopiesOfOwner);
 
   constructor(ports: FleetPorts, launch: Launch) {
     this.#ports = ports;
@@ -29,14 +33,32 @@ export class OwnServers {
     return [...this.#running.values()];
   }
 
-  async serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
-    const { home, sessions } = this.#ports;
-    const own = ownConfig(this.#ports, data, edition.major);
+  /** Begins once fewer than four run for the owner of the branch: their processes count in no share of those. */
+  serve(...wanted: Parameters<Serve>): ReturnType<Serve> {
+    const { store } = this.#ports;
+    const { promise, resolve, reject } = Promise.withResolvers<OwnServer>();
+    const run = async () => {
+      const { server, own } = await this.#start(...wanted);
+      resolve(own);
+      await server.ended;
+      this.#running.delete(server);
+    };
+    // The directory of a branch's data is named after it, also where that is being made.
+    const [branchId = ""] = basename(wanted[0]).split(".");
+    const { projectId = branchId } = store.branches.byId(branchId) ?? {};
+    this.#ofOwner.take(ownerOfProject(store, projectId), run, projectId).catch(reject);
+    return promise;
+  }
+
+  async #start(...[data, edition, more = {}]: Parameters<Serve>) {
+    const { ends, home, sessions } = this.#ports;
+    if (ends.aborted) throw serviceEnds();
+    const base = ownConfig(this.#ports, data, edition.major);
     // Prepared transactions need the locks that they had.
-    const before = (await mayHavePrepared(data)) ? await lastLimits(data) : own.limits;
+    const before = (await mayHavePrepared(data)) ? await lastLimits(data) : base.limits;
     const maxLocks = settingNumber(more.settings ?? {}, "max_locks_per_transaction");
-    const limits = largerOf(before, { ...own.limits, maxLocks });
-    const config = { ...own, ...more, limits, settings: { ...own.settings, ...more.settings } };
+    const limits = largerOf(before, { ...base.limits, maxLocks });
+    const config = { ...base, ...more, limits, settings: { ...base.settings, ...more.settings } };
     const logFile = home.making(`${basename(data)}.log`);
     const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config).catch(async (error) => {
       await rm(logFile, { force: true });
@@ -46,17 +68,21 @@ export class OwnServers {
       await server.stop();
       await rm(logFile, { force: true });
     };
-    if (this.#ports.ends.aborted) {
+    if (ends.aborted) {
       await stop();
-      throw new ServerFailed("the service ends");
+      throw serviceEnds();
     }
+    const connect: OwnServer["connect"] = (database, login) => sessions.open(config, database, login);
     this.#running.set(server, logFile);
-    server.onEnd(() => this.#running.delete(server));
-    return { connect: (database, login) => sessions.open(config, database, login), stop };
+    return { server, own: { connect, stop } };
   }
 
   /** Stops all, whatever is done on them: a client's function may run there, and never end. */
   async close(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((server) => server.stop()));
   }
+}
+
+function serviceEnds(): ServerFailed {
+  return new ServerFailed("the service ends");
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { OwnServers } from "../../../../src/service/postgres/fleet/own-servers.ts";
@@ -15,38 +15,70 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-/** The service's own servers, each of which writes a log and ends as it is stopped. */
-function serving(ends: AbortSignal) {
-  let stops = 0;
+/** The service's own servers, each of which writes a log and ends as it is stopped; `onLaunch` is told of each. */
+function serving(ends: AbortSignal, onLaunch = () => {}) {
+  const [counts, owners] = [{ starts: 0, stops: 0 }, new Map([["p-one", { owner: { id: "ana" } }]])];
   const launch = ({ logFile }: { logFile: string }) => {
     writeFileSync(logFile, "");
-    const followers: (() => void)[] = [];
+    counts.starts += 1;
+    onLaunch();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
     const stop = () => {
-      stops += 1;
-      for (const follower of followers) follower();
-      return Promise.resolve();
+      counts.stops += 1;
+      resolve();
+      return ended;
     };
-    return Promise.resolve(Object.assign(JSON.parse("{}"), { stop, onEnd: (one: () => void) => followers.push(one) }));
+    return Promise.resolve(Object.assign(JSON.parse("{}"), { stop, ended }));
   };
   const home = { making: (name: string) => join(directory.path, name) };
-  const ports = Object.assign(JSON.parse("{}"), { ends, home, sockets: { of: () => "sockets" } });
+  const store = {
+    branches: { byId: (id: string) => (id === "br-gone" ? undefined : { projectId: id.slice(3) }) },
+    projects: { get: (id: string) => owners.get(id) ?? { owner: { id: "bob" } } },
+  };
+  const ports = Object.assign(JSON.parse("{}"), { ends, home, store, sockets: { of: () => "sockets" } });
   return {
     own: new OwnServers(ports, launch),
     log: home.making(`${directory.path.split("/").at(-1)}.log`),
-    stops: () => stops,
+    counts,
   };
 }
 
 it("a server of the service's own that is up as the service ends is stopped, and its log goes with it", async () => {
-  const { own, log, stops } = serving(AbortSignal.abort());
+  const ends = new AbortController();
+  const { own, log, counts } = serving(ends.signal, () => ends.abort());
   await expect(own.serve(directory.path, edition)).rejects.toThrow("the service ends");
-  expect([stops(), existsSync(log), own.logs]).toEqual([1, false, []]);
+  expect([counts, existsSync(log), own.logs]).toEqual([{ starts: 1, stops: 1 }, false, []]);
 });
 
 it("the log of a server of the service's own is kept small until that server ends, and goes with it", async () => {
-  const { own, log, stops } = serving(new AbortController().signal);
+  const { own, log, counts } = serving(new AbortController().signal);
   const server = await own.serve(directory.path, edition);
   expect([existsSync(log), own.logs]).toEqual([true, [log]]);
   await server.stop();
-  expect([stops(), existsSync(log), own.logs]).toEqual([1, false, []]);
+  expect([counts, existsSync(log), own.logs]).toEqual([{ starts: 1, stops: 1 }, false, []]);
+});
+
+it("no more than four servers of the service's own run for an owner at once, and none begins as the service ends", async () => {
+  const ends = new AbortController();
+  const { own, counts } = serving(ends.signal);
+  const dataOf = (branchId: string, generation: number) => {
+    const data = join(directory.path, `${branchId}.${generation}`);
+    mkdirSync(data);
+    for (const part of ["pg_twophase", "global"]) symlinkSync(join(directory.path, part), join(data, part));
+    return data;
+  };
+  const ofOne = [1, 2, 3, 4, 5, 6].map((generation) => own.serve(dataOf("br-p-one", generation), edition));
+  const [first] = await Promise.all(ofOne.slice(0, 4));
+  expect(counts.starts).toBe(4);
+  // Another owner's does not wait, nor does one of a branch that is gone by now.
+  await Promise.all(["br-p-two", "br-gone"].map((branchId) => own.serve(dataOf(branchId, 1), edition)));
+  expect(counts.starts).toBe(6);
+  await first?.stop();
+  await ofOne[4];
+  expect(counts.starts).toBe(7);
+  ends.abort();
+  const last = expect(ofOne[5]).rejects.toThrow("the service ends");
+  await own.close();
+  await last;
+  expect([counts, own.logs]).toEqual([{ starts: 7, stops: 7 }, []]);
 });
