@@ -45,7 +45,7 @@ export class Home {
   static async open({ data, user, processes, clock }: HomeSettings): Promise<Home> {
     const own = await processes.facts(processes.self.pid);
     // A system that does not show this process shows no other that runs.
-    if (own) await removeAbandoned(processes, clock);
+    if (own) await removeAbandoned(user?.uid ?? processes.self.uid, processes, clock);
     const temporary = data === ":memory:";
     const given = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
     await mkdir(given, { recursive: true, mode: 0o700 });
@@ -180,20 +180,21 @@ async function mayEnter(directory: string, { uid, gid }: ProcessUser): Promise<b
   return above === directory || mayEnter(above, { uid, gid });
 }
 
-/** Removes what services have left that kept nothing and were killed. */
-async function removeAbandoned(processes: Processes, clock: ServiceClock): Promise<void> {
+/**
+ * Removes what services have left that kept nothing and were killed, and whose servers ran as this user. Other accounts
+ * of the machine may make directories of the name: a pipe in one has no end, and a link leads elsewhere.
+ */
+async function removeAbandoned(servers: number, processes: Processes, clock: ServiceClock): Promise<void> {
   // A directory that nobody may list, or that is not there, shows none.
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(temporaryPrefix)) continue;
     const root = join(tmpdir(), name);
-    const owner = await readFile(join(root, "owner"), "utf8").catch(() => "");
-    // Without a whole file it is being made, or belongs to somebody else.
-    if (!owner.endsWith("\n") || (await isAlive(owner, processes))) continue;
     const found = await lstat(root).catch(() => undefined);
-    // Another service that starts now was first to remove it.
-    if (found === undefined) continue;
+    if (found?.isDirectory() !== true || found.uid !== servers) continue;
+    const owner = await readFile(join(root, "owner"), "utf8").catch(() => "");
+    // Without a whole file it is being made, or another service that starts now was first to remove it.
+    if (!owner.endsWith("\n") || (await isAlive(owner, processes))) continue;
     const { uid, gid } = found;
-    if (processes.self.uid !== 0 && uid !== processes.self.uid) continue;
     await stopServers(root, processes, clock);
     // As the one whose directory it is: nobody can lead root elsewhere with links in it.
     const user = processes.self.uid === uid ? undefined : { uid, gid };

@@ -158,6 +158,7 @@ describe("the temporary directory of a service that was killed", () => {
   class Machine extends FakeMachine {
     override readonly self;
     readonly runs: unknown[] = [];
+    readonly sought: number[] = [];
 
     constructor(uid: number) {
       super(() => 0);
@@ -168,28 +169,35 @@ describe("the temporary directory of a service that was killed", () => {
       this.runs.push([command, ...args, settings]);
       return super.run(command, args);
     }
+
+    override facts(pid: number): Promise<ProcessFacts | undefined> {
+      this.sought.push(pid);
+      return super.facts(pid);
+    }
   }
 
-  async function startsBeside(uid: number): Promise<Machine> {
+  async function startsBeside(uid: number, user?: ProcessUser): Promise<Machine> {
     vi.stubEnv("TMPDIR", directory);
     onTestFinished(() => void vi.unstubAllEnvs());
     mkdirSync(left());
     writeFileSync(join(left(), "owner"), "0 1\n");
-    if (isRoot && uid === 0) chownSync(left(), other, group);
+    if (isRoot) chownSync(left(), other, group);
     const machine = new Machine(uid);
-    await Home.open({ data: join(directory, "service.sqlite"), user: undefined, processes: machine, clock: realClock });
+    await Home.open({ data: join(directory, "service.sqlite"), user, processes: machine, clock: realClock });
     return machine;
   }
 
-  it("the directory is left alone by a service of another user", async () => {
-    const { runs } = await startsBeside(me + 1);
-    expect([runs, existsSync(join(left(), "owner"))]).toEqual([[], true]);
+  it.each([
+    ["another user", me + 1],
+    ["root with servers of another user", isRoot ? 0 : me + 1],
+  ])("the directory is not looked into by a service of %s: a pipe in it has no end", async (_, uid) => {
+    const { runs, sought } = await startsBeside(uid);
+    expect([runs, sought, existsSync(join(left(), "owner"))]).toEqual([[], [4711], true]);
   });
 
   it("the directory is removed by root as the user whose it is: no link in it leads root elsewhere", async () => {
-    const { runs } = await startsBeside(0);
-    const { gid } = statSync(left());
-    const user = { uid: isRoot ? other : me, gid };
+    const user = { uid: isRoot ? other : me, gid: group };
+    const { runs } = await startsBeside(0, user);
     expect(runs).toEqual([["rm", "-rf", left(), { user, cwd: "/" }]]);
     expect(existsSync(join(left(), "owner"))).toBe(false);
   });

@@ -77,8 +77,6 @@ it("no more than four servers of the service's own run for an owner at once, and
   await ofOne[4];
   expect(counts.starts).toBe(7);
   ends.abort();
-  const last = expect(ofOne[5]).rejects.toThrow("the service ends");
-  await own.close();
-  await last;
+  await Promise.all([expect(ofOne[5]).rejects.toThrow("the service ends"), own.close()]);
   expect([counts, own.logs]).toEqual([{ starts: 7, stops: 7 }, []]);
 });
