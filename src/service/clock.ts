@@ -42,6 +42,9 @@ export async function within<Result>(
   return limited(clock, ms, () => late.resolve(undefined), Promise.race([step, late.promise]));
 }
 
+/** Advances of a clock that are told from one another: of more, the oldest count as one. */
+const mostAdvances = 1000;
+
 /** A clock that can be advanced, and otherwise runs with the given one. */
 export class AdvanceableClock implements ServiceClock {
   readonly #clock: ServiceClock;
@@ -76,6 +79,10 @@ export class AdvanceableClock implements ServiceClock {
 
   advance(ms: number): void {
     this.#advances.push({ at: this.#clock.now(), ms });
+    const [oldest, next] = this.#advances;
+    if (this.#advances.length <= mostAdvances || !oldest || !next) return;
+    next.ms += oldest.ms;
+    this.#advances.shift();
   }
 }
 

@@ -38,3 +38,16 @@ it("a clock that is advanced has a wall time for each of its own, that of the ad
   ]);
   for (const ms of [0, 500, 1500, 2500]) expect(wallOf(clock.ofWall(begun + ms) - begun)).toBe(ms);
 });
+
+it("a clock that is advanced ten thousand times tells the last thousand of them from one another", async () => {
+  const wall = new VirtualClock();
+  const clock = new AdvanceableClock(wall);
+  const begun = wall.now();
+  for (let count = 0; count < 10_000; count += 1) {
+    await wall.advance(1);
+    clock.advance(9);
+  }
+  const at = (ms: number) => clock.ofWall(begun + ms) - begun;
+  expect([clock.now() - begun, at(0), at(9000), at(9001), at(9002)]).toEqual([100_000, 0, 9000, 90_010, 90_020]);
+  for (const ms of [9001, 9500, 10_000]) expect(clock.wallOf(begun + at(ms)) - begun).toBe(ms);
+});
