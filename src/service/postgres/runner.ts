@@ -15,6 +15,7 @@ import { Crashes } from "./crashes.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
 import type { Fleet } from "./fleet/fleet.ts";
+import { isPrimary } from "./fleet/fleet-ports.ts";
 import { isFullDisk, PostgresUnusable, ServerFailed } from "./host/failure.ts";
 
 /** Number of times that a server may end on its own within a minute before it is left stopped. */
@@ -181,7 +182,7 @@ export class OperationRunner {
   /** True if an idle compute comes up for a change: roles and databases can only be changed on a running server. */
   #needsServer(endpoint: StoredEndpoint): boolean {
     const movedAway = this.#fleet.running().some((one) => one.endpoint.id === endpoint.id);
-    return endpoint.currentState === "idle" && endpoint.type === "read_write" && !endpoint.disabled && !movedAway;
+    return endpoint.currentState === "idle" && isPrimary(endpoint) && !endpoint.disabled && !movedAway;
   }
 
   #fail(context: ServiceContext, operation: StoredOperation, reason: string, at: number): void {

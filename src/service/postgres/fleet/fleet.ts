@@ -82,9 +82,7 @@ export class Fleet {
     await this.#turns.take(endpoint.branchId, async () => {
       if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
       await this.#stop(endpoint.id);
-      await (endpoint.type === "read_write"
-        ? this.#startPrimary(endpoint, edition)
-        : this.#startReplica(endpoint, edition));
+      await (isPrimary(endpoint) ? this.#startPrimary(endpoint, edition) : this.#startReplica(endpoint, edition));
     });
   }
 

@@ -5,7 +5,7 @@ import { endAll } from "../session/end-sessions.ts";
 import { type Session, superuser } from "../session/privileged-role.ts";
 import { literal } from "../session/quoting.ts";
 import type { ServiceSessions } from "../session/service-sessions.ts";
-import type { Running } from "./fleet-ports.ts";
+import { isPrimary, type Running } from "./fleet-ports.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface LogoutPorts {
@@ -40,7 +40,7 @@ export class Logouts {
     const [row] = await primary.query("SELECT pg_current_wal_insert_lsn()");
     await endSessions(primary, roles);
     const computes = this.#ports.running().filter(({ endpoint }) => endpoint.branchId === branchId);
-    const own = computes.find(({ endpoint }) => endpoint.type === "read_write");
+    const own = computes.find(({ endpoint }) => isPrimary(endpoint));
     if (!own) return;
     this.#ports.clients.logOut(own.endpoint.id, roles);
     const replicas = computes.filter((one) => one !== own);
