@@ -92,6 +92,15 @@ describe("the page of a compute says why it is asleep or awake", () => {
     );
   });
 
+  it("after scale to zero where time runs faster", () => {
+    shop = new Shop({ timeScale: 60 });
+    ana = new Visitor(shop.core).signIn("acc-ana");
+    shop.active();
+    shop.time.pass(5100);
+    shop.core.settle();
+    expect(why()).toContain("scale to zero suspended it after 5 minutes without a client");
+  });
+
   it("when its last operation failed", () => {
     const { operations } = shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
     shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "no room <b>"));
