@@ -103,7 +103,7 @@ export class Operations {
 
   /** Reason why an operation failed, or was cancelled because one before it failed. */
   reasonOf({ chain }: StoredOperation): string | undefined {
-    const sql = "SELECT error FROM operations WHERE chain = ? AND error IS NOT NULL ORDER BY seq DESC LIMIT 1";
+    const sql = "SELECT error FROM operations WHERE chain = ? AND error IS NOT NULL LIMIT 1";
     const row = this.#db.one(sql, chain);
     return row && text(row, "error");
   }

@@ -353,9 +353,9 @@ async function clients(count: number, { pooled = false, after = 0 } = {}): Promi
 it("the time of each client counts with the size that it needs, and no time before or after", async () => {
   shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
   const before = usedMinutes();
-  const [first] = await clients(1);
-  // 450 connections fit into one unit.
-  const leaves = await clients(500, { after: 10 * minute });
+  // As many connections as fit into one unit.
+  const [first, ...others] = await clients(450);
+  const leaves = [...others, ...(await clients(1, { after: 10 * minute }))];
   expect(usedMinutes() - before).toBe(10);
   shop.time.pass(10 * minute);
   expect(usedMinutes() - before).toBe(30);
@@ -563,10 +563,11 @@ it("a client reads why its server was not asked", async () => {
 it("a pooler starts with a client of the pooled host that has logged in, who reads why it did not", async () => {
   shop.active();
   const socketFor = vi.fn<Poolers["socketFor"]>().mockRejectedValue(new ServerFailed("it ended"));
-  const verifiers = { of: async () => unfitVerifier("", "app"), ask: async () => [["t"]] };
-  gate = newGate(undefined, { poolers: { socketFor }, verifiers });
+  const ask = async (_: Running, sql: string) => (sql.includes("'gone'") ? [] : [["t"]]);
+  gate = newGate(undefined, { poolers: { socketFor }, verifiers: { of: async () => unfitVerifier("", "app"), ask } });
   const pooled = await gate.admit({ ...target, pooled: true });
   const verifier = await pooled.verifierOf(`${"r".repeat(63)}s`);
+  await expect(pooled.socket("gone")).rejects.toThrow('database "gone" does not exist');
   expect(socketFor).not.toHaveBeenCalled();
   await expect(pooled.socket("stock")).rejects.toMatchObject({ sqlState: "57P03", message: "it ended" });
   expect(socketFor.mock.lastCall?.[2]).toMatchObject({ role: "r".repeat(63), verifier });

@@ -8,6 +8,7 @@ import { authenticate, logIn } from "../../../src/service/postgres/proxy/login.t
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { message, startupPacket } from "../../../src/service/postgres/session/messages.ts";
+import { loggedOut } from "../../../src/service/postgres/session/rejection.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/session/scram.ts";
 import { mostDropped } from "../../../src/service/postgres/session/sql-client.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -31,7 +32,9 @@ let left: () => number;
 let leave: () => void;
 /** How many follow the end of the compute's server. */
 let followers: () => number;
-let follow: () => () => void;
+let follow: (follower: () => void) => () => void;
+let serverEnds: () => void;
+let logout: AbortController;
 /** The proxy's ends of clients. */
 let ends: Duplex[];
 /** What the server says first. */
@@ -39,7 +42,7 @@ let greeting: Buffer;
 beforeEach(async () => {
   directory = temporaryDirectory("join");
   socket = path(directory.path, "s");
-  [keys, ends, greeting] = [new Map(), [], welcome];
+  [keys, ends, greeting, logout] = [new Map(), [], welcome, new AbortController()];
   let count = 0;
   left = () => count;
   leave = () => {
@@ -47,8 +50,9 @@ beforeEach(async () => {
   };
   let following = 0;
   followers = () => following;
-  follow = () => {
+  follow = (follower) => {
     following += 1;
+    serverEnds = follower;
     return () => {
       following -= 1;
     };
@@ -78,7 +82,7 @@ function admission(at = socket) {
     inTurn: <Result>(check: () => Promise<Result>) => check(),
     alone: <Result>(hash: () => Promise<Result>) => hash(),
     onServerEnd: follow,
-    logout: new AbortController().signal,
+    logout: logout.signal,
     enter: () => {},
     leave,
   };
@@ -129,6 +133,23 @@ it("a server that ends its session ends the client's connection, with its last w
   (await there).end(message("N", "Mbye\0\0"));
   await ended;
   expect([said().endsWith("Mbye\0\0"), left()]).toEqual([true, 1]);
+});
+
+it("nothing waits any more for a server that is gone with its compute, and whose client has heard so", async () => {
+  const { client, clock } = await joined();
+  client.once("end", () => client.end());
+  serverEnds();
+  expect(clock.pending).toBe(1);
+  (await there).end();
+  await expect.poll(() => [left(), clock.pending]).toEqual([1, 0]);
+});
+
+it("a client whose login holds no more is told so, and counts no more, though its server goes on with a statement", async () => {
+  const { said } = await joined();
+  (await there).allowHalfOpen = true;
+  logout.abort();
+  await expect.poll(left).toBe(1);
+  expect(said()).toContain(loggedOut().message);
 });
 
 it("a client that reads nothing of a long answer, and leaves, counts no more once its server process has ended", async () => {

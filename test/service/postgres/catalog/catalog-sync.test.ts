@@ -6,6 +6,7 @@ import {
   unknownId,
 } from "../../../../src/service/postgres/catalog/branch-catalog.ts";
 import { syncCatalog, syncLogins } from "../../../../src/service/postgres/catalog/catalog-sync.ts";
+import { Held } from "../../../../src/service/postgres/host/failure.ts";
 import { privilegedRole } from "../../../../src/service/postgres/session/privileged-role.ts";
 import { literal } from "../../../../src/service/postgres/session/quoting.ts";
 
@@ -251,6 +252,34 @@ describe("a catalogue that changes", () => {
       expect.stringMatching(/^SELECT pg_terminate_backend\(pid\) .*'pg_authid'::regclass/s),
       expect.stringMatching(/pg_terminate_backend.*'pg_authid'::regclass/s),
       'ALTER ROLE "app" NOLOGIN',
+    ]);
+  });
+
+  it.each([
+    ["changes", 'ALTER ROLE "app" NOLOGIN', [{ ...app, login: false }]],
+    ["drops", 'DROP ROLE "app"', []],
+  ])("what %s a role, and is refused again and again, is held up by clients: a start may succeed", async (_, sql, meant) => {
+    const answers = (asked: string) => (asked === sql ? new Error("tuple concurrently updated") : undefined);
+    const failed = brought({ roles: [app] }, { roles: meant }, { roles: ["app"], databases: ours, answers });
+    const failure = await failed.catch((error: unknown) => error);
+    expect([failure instanceof Held, String(failure)]).toEqual([true, "Held: tuple concurrently updated"]);
+  });
+
+  it("what is left of a database whose drop was broken off goes, but for one that a client drops, and both names are free", async () => {
+    const answers = (sql: string) =>
+      sql.startsWith("SELECT datname, EXISTS")
+        ? [
+            ["half", "f"],
+            ["going", "t"],
+          ]
+        : undefined;
+    const present: Databases = [...ours, ["half", "app"], ["going", "app"]];
+    const meant = { roles: [app], databases: [database(1, "half"), database(2, "going")] };
+    const statements = await brought({ roles: [app] }, meant, { roles: ["app"], databases: present, answers });
+    expect(statements.filter((sql) => /^(CREATE|DROP) DATABASE/.test(sql))).toEqual([
+      'DROP DATABASE IF EXISTS "half" WITH (FORCE)',
+      'CREATE DATABASE "half" OWNER "app" TEMPLATE template0',
+      'CREATE DATABASE "going" OWNER "app" TEMPLATE template0',
     ]);
   });
 

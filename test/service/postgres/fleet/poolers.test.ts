@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { Poolers } from "../../../../src/service/postgres/fleet/poolers.ts";
 import type { GuardedServer } from "../../../../src/service/postgres/host/processes.ts";
-import { Sockets } from "../../../../src/service/postgres/host/sockets.ts";
+import { Sockets, socketIn } from "../../../../src/service/postgres/host/sockets.ts";
 import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
 import { limitsOf, type ServerConfig } from "../../../../src/service/postgres/server/config.ts";
 import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
@@ -44,17 +44,24 @@ class FakePooler extends Program {
   /** What its console was told. */
   readonly told: string[] = [];
   answers = true;
+  says = done;
+  /** The number of sessions that it has. */
+  sessions = 0;
   readonly #path: string;
   readonly #server = createServer((client) => {
+    this.sessions += 1;
     client
       .on("error", () => {})
+      .once("close", () => {
+        this.sessions -= 1;
+      })
       .once("data", () => {
         client.write(letIn);
         client.on("data", (chunk) => {
           const text = chunk.toString("latin1");
           if (!text.startsWith("Q")) return;
           this.told.push(text.slice(5, -1));
-          if (this.answers) client.write(done);
+          if (this.answers) client.write(this.says);
         });
       });
   });
@@ -74,10 +81,7 @@ class FakePooler extends Program {
 }
 
 const verifier = { iterations: 4096, salt: Buffer.alloc(16), storedKey: Buffer.alloc(32), serverKey: Buffer.alloc(32) };
-const former: string[] = [];
-/** Notes of whom it is to end what there is. */
-const endFormer = async (oid: string) => void former.push(oid);
-const app = { role: "app", verifier, endFormer };
+const app = { role: "app", verifier, endFormer: () => Promise.resolve() };
 
 /** The lines of roles in the file of users of the compute `ep-main`. */
 function learned(): string[] {
@@ -90,6 +94,7 @@ function learned(): string[] {
 
 let directory: string;
 let home: Home;
+let sockets: Sockets;
 let poolers: Poolers;
 let config: ServerConfig;
 let started: FakePooler[];
@@ -102,7 +107,7 @@ beforeEach(async () => {
     started.push(pooler);
     return pooler;
   };
-  const sockets = new Sockets(home.sockets);
+  sockets = new Sockets(home.sockets);
   const processes = { ...system, guard };
   const program = { path: "pgbouncer", preparesStatements: false };
   poolers = new Poolers({ processes, clock: realClock, home, sockets, program });
@@ -161,6 +166,12 @@ it("gives two computes poolers of their own", async () => {
   expect(second).not.toBe(first);
   one.program.end();
   await expect.poll(() => started.map(({ stops }) => stops)).toEqual([1, 0]);
+});
+
+it("gives a replica's pooler another socket than the replica itself has", async () => {
+  const replica = { ...config, sockets: sockets.of("compute ep-main") };
+  const path = await poolers.socketFor("ep-main", { server: postgres().server, config: replica }, app);
+  expect(path).not.toBe(socketIn(replica.sockets));
 });
 
 it("starts the pooler of a compute's next server when the last one has ended, whose end removes the socket", async () => {
@@ -288,6 +299,8 @@ it("a pooler knows the 250 roles that came last, as SQL makes them without end, 
   expect(started[0]?.told).toHaveLength(252);
   await poolers.socketFor("ep-main", before, { ...app, role: "role 0" });
   expect([started[0]?.told.length, learned().at(-1)?.slice(0, 8)]).toEqual([253, '"role 0"']);
+  await poolers.socketFor("ep-main", before, { ...app, role: "role 2" });
+  expect(started[0]?.told).toHaveLength(253);
 });
 
 it("a pooler that does not answer for ten seconds is no reason to wait longer, and is told again later", async () => {
@@ -324,15 +337,32 @@ it("a pooler that does not answer for ten seconds is no reason to wait longer, a
   await gone;
 });
 
+it("a pooler that refuses to read what it is told is not taken for a slow one, and no session stays open there", async () => {
+  const before = { server: postgres().server, config };
+  await poolers.socketFor("ep-main", before, app);
+  const [pooler] = started;
+  if (!pooler) throw new Error("no pooler has started");
+  await expect.poll(() => pooler.sessions).toBe(0);
+  const refusal = "SERROR\0C08P01\0Mcannot open its file\0\0";
+  pooler.says = `E\0\0\0${String.fromCharCode(refusal.length + 4)}${refusal}Z\0\0\0\x05I`;
+  await expect(poolers.socketFor("ep-main", before, { ...app, role: "other" })).rejects.toThrow("cannot open its file");
+  await expect.poll(() => pooler.sessions).toBe(0);
+});
+
 it("a name that another role has by now is told again, when what the former role had there is ended", async () => {
   const before = { server: postgres().server, config };
-  const numbered = (oid: string) => poolers.socketFor("ep-main", before, { ...app, verifier: { ...verifier, oid } });
-  former.length = 0;
+  const former: string[] = [];
+  const endFormer = async (oid: string) => {
+    await new Promise<void>((resolve) => realClock.after(50, resolve));
+    former.push(`${oid} before ${started[0]?.told.length}`);
+  };
+  const numbered = (oid: string) =>
+    poolers.socketFor("ep-main", before, { ...app, verifier: { ...verifier, oid }, endFormer });
   await numbered("16400");
   await numbered("16400");
   expect([former, started[0]?.told.length]).toEqual([[], 1]);
   await numbered("16500");
   await numbered("16500");
-  expect([former, started[0]?.told.length]).toEqual([["16400"], 2]);
+  expect([former, started[0]?.told.length]).toEqual([["16400 before 1"], 2]);
   expect(learned()).toHaveLength(2);
 });

@@ -73,3 +73,25 @@ it("sessions of the roles that are named are logged out, or all that have said a
   sessions.logOut("ep-a", undefined);
   expect(ended()).toEqual([true, true, false, false]);
 });
+
+it("pooled sessions that have logged in by a role's name are logged out at its compute, and no others", () => {
+  const sessions = new Sessions();
+  const client = (change: Partial<Session>) => ({ ...session("ep-a", true), role: "app", ...change });
+  const [proven, ...others] = [
+    client({}),
+    client({ counts: false }),
+    client({ pooled: false }),
+    client({ role: "other" }),
+    client({ endpointId: "ep-b" }),
+  ];
+  for (const one of [proven, ...others]) sessions.open(one);
+  sessions.logOutPooled(client({}));
+  expect([proven, ...others].map(({ logout }) => logout.signal.aborted)).toEqual([true, false, false, false, false]);
+});
+
+it("clients that replicate are counted once they have logged in", () => {
+  const sessions = new Sessions();
+  for (const counts of [true, false]) sessions.open({ ...session("ep-a", false, counts), replicates: true });
+  sessions.open(session("ep-a", false));
+  expect([sessions.replicating("ep-a"), sessions.replicating("ep-b")]).toEqual([1, 0]);
+});

@@ -48,6 +48,7 @@ it("a role that is not there has a verifier of its own, always the same, as one 
   const [app, ana, again] = await Promise.all(["app", "ana", "app"].map((role) => verifiers.of(running, role)));
   expect(again).toEqual(app);
   expect(ana?.salt).not.toEqual(app?.salt);
+  expect(app).not.toHaveProperty("oid");
 });
 
 it("the session that looks up passwords is opened once, and again after its server has ended it", async () => {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -135,14 +134,14 @@ describe("the package", () => {
   it("no link leads out of the package or takes a file's place", async () => {
     const on = new Fetching();
     on.links = [
-      { source: "native/lib/libpq.so.5.17", target: "../outside" },
+      { source: "native/lib/libpq.so.5.17", target: "../../outside" },
       { source: "native/lib/libpq.so.5.17", target: "native/bin/postgres" },
       { source: "native/lib/libpq.so.5.17", target: "native/lib/last" },
     ];
     const bin = await find(on);
     expect(readdirSync(join(bin, "..", "lib"))).toEqual(["last", "libpq.so.5.17"]);
     expect(lstatSync(join(bin, "postgres")).isSymbolicLink()).toBe(false);
-    expect(existsSync(join(cache, "outside"))).toBe(false);
+    expect(readdirSync(cache)).not.toContain("outside");
   });
 
   it.each([

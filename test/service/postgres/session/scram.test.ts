@@ -1,6 +1,6 @@
 import { createHmac, pbkdf2Sync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { ScramLogin, scramVerifier } from "../../../../src/service/postgres/session/scram.ts";
+import { parseVerifier, ScramLogin, scramVerifier } from "../../../../src/service/postgres/session/scram.ts";
 
 describe("SCRAM", () => {
   it("answers a challenge so that the verifier accepts it", async () => {
@@ -26,6 +26,14 @@ describe("SCRAM", () => {
     }
     const login = new ScramLogin({ clientKey: Buffer.alloc(32) }, "clientnonce");
     expect(await login.final(challenge("2147483647"))).toMatch(/^c=biws,/);
+  });
+
+  it("takes a verifier for none one of whose keys has another length than a hash", async () => {
+    const [keyed = "", server = ""] = (await scramVerifier("secret")).split(/:(?=[^:]*$)/);
+    const [salted = ""] = keyed.split(/\$(?=[^$]*$)/);
+    const short = Buffer.alloc(16).toString("base64");
+    expect(parseVerifier(`${keyed}:${server}`)).toBeDefined();
+    for (const text of [`${keyed}:${short}`, `${salted}$${short}:${server}`]) expect(parseVerifier(text)).toBeUndefined();
   });
 
   it.each(["a login", "a verifier"])("lets others go on while it works out a password for %s", async (what) => {
