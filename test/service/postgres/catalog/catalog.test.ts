@@ -3,16 +3,18 @@ import type { HistoryPoint } from "../../../../src/service/domain/history-point.
 import { PostgresCatalog } from "../../../../src/service/postgres/catalog/catalog.ts";
 import { main, preview, Shop, staging } from "../../support/shop.ts";
 
-it("the data of a branch is to be a copy of its source's, at the point that is named, and without rows where asked", () => {
+it("the data of a branch is to be a copy of its source's, at the point that is named, without rows where asked, and what it was is known", () => {
   const { store, ids } = new Shop().core.context;
   const none = () => Promise.resolve("");
   const catalog = new PostgresCatalog({ store, ids }, { read: none, compare: none });
   const point: HistoryPoint = { kind: "time", at: 5 };
+  const kept = "br-kept-1";
   const copied = (branchId: string) => {
     const { sourceId, point: at, schemaOnly } = store.branchData.sourceOf(branchId) ?? {};
     return [sourceId, at, schemaOnly];
   };
-  catalog.replace(main, preview, 7, point);
+  catalog.replace(main, preview, 7, point, kept);
+  expect(store.branchData.sourceOf(preview)?.replaced).toContain(`"keptId":"${kept}"`);
   expect(copied(preview)).toEqual([main, JSON.stringify(point), false]);
   catalog.replace(main, preview, 7);
   expect(copied(preview)).toEqual([main, undefined, false]);

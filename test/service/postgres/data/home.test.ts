@@ -31,12 +31,13 @@ async function opened(processes: Processes = system): Promise<void> {
 }
 
 it.each([
-  ["that was killed", `${nobody} 1\n`, false],
-  ["that runs", undefined, true],
-  ["that is just being made, with its owner not yet written", "", true],
+  ["that was killed", () => `${nobody} 1\n`, false],
+  ["that was killed, and whose number another process got", (at: number) => `${process.pid} ${at - 60}\n`, false],
+  ["that runs", (at: number) => `${process.pid} ${at}\n`, true],
+  ["that is just being made, with its owner not yet written", () => "", true],
 ])("the temporary directory of a service %s is removed or left alone", async (_, owner, stays) => {
-  const startedAt = (await system.facts(process.pid))?.startedAt;
-  writeFileSync(join(left, "owner"), owner ?? `${process.pid} ${startedAt}\n`);
+  const { startedAt = 0 } = (await system.facts(process.pid)) ?? {};
+  writeFileSync(join(left, "owner"), owner(startedAt));
   await opened();
   expect(existsSync(left)).toBe(stays);
 });

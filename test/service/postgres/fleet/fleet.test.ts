@@ -130,6 +130,13 @@ describe("roles and databases that cannot be brought into a server at its start"
     expect([operation?.status, operation?.error, fakes.machine.servers.size]).toEqual(["failed", "out of memory", 0]);
   });
 
+  it("a change of an API's role fails that is held up also at the start which it takes, and the compute goes on", async () => {
+    await start();
+    refuse();
+    const [operation] = await fakes.change(`POST ${branch}/roles`, { role: { name: "reader" } });
+    expect([operation?.status, operation?.error, fakes.machine.servers.size]).toEqual(["failed", "out of memory", 1]);
+  });
+
   it("the start goes on with what the data has from before, and the operator of the service reads why", async () => {
     await start();
     await suspend();
