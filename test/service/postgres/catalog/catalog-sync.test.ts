@@ -258,12 +258,15 @@ describe("a catalogue that changes", () => {
   it.each([
     ["changes", 'ALTER ROLE "app" NOLOGIN', [{ ...app, login: false }]],
     ["drops", 'DROP ROLE "app"', []],
-  ])("what %s a role, and is refused again and again, is held up by clients: a start may succeed", async (_, sql, meant) => {
-    const answers = (asked: string) => (asked === sql ? new Error("tuple concurrently updated") : undefined);
-    const failed = brought({ roles: [app] }, { roles: meant }, { roles: ["app"], databases: ours, answers });
-    const failure = await failed.catch((error: unknown) => error);
-    expect([failure instanceof Held, String(failure)]).toEqual([true, "Held: tuple concurrently updated"]);
-  });
+  ])(
+    "what %s a role, and is refused again and again, is held up by clients: a start may succeed",
+    async (_, sql, meant) => {
+      const answers = (asked: string) => (asked === sql ? new Error("tuple concurrently updated") : undefined);
+      const failed = brought({ roles: [app] }, { roles: meant }, { roles: ["app"], databases: ours, answers });
+      const failure = await failed.catch((error: unknown) => error);
+      expect([failure instanceof Held, String(failure)]).toEqual([true, "Held: tuple concurrently updated"]);
+    },
+  );
 
   it("what is left of a database whose drop was broken off goes, but for one that a client drops, and both names are free", async () => {
     const answers = (sql: string) =>

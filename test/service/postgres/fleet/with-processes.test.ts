@@ -1,6 +1,16 @@
 import { expect, it, vi } from "vitest";
+import { Sessions } from "../../../../src/service/postgres/fleet/sessions.ts";
+import { withProcesses } from "../../../../src/service/postgres/fleet/with-processes.ts";
+import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
+import { limitsOf } from "../../../../src/service/postgres/server/config.ts";
+import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
+import { Shares } from "../../../../src/service/sharing/shares.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { Shop, primary as shopPrimary } from "../../support/shop.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project, seed } from "../rig.ts";
+
+const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 
 const path = (id: string) => `/projects/${project}/endpoints/${id}`;
 
@@ -82,4 +92,56 @@ it("the processes of a server are counted every second until it ends, and no mor
   } finally {
     await fakes[Symbol.asyncDispose]();
   }
+});
+
+/** Starts a server with a share of its own; `ended` at once, and `counted` as often as its processes are. */
+async function alone(counted: () => Promise<number>, ended: Promise<null> = new Promise(() => {})) {
+  const [clock, processShares] = [new VirtualClock(), new Shares(1000)];
+  const config = {
+    major: 17,
+    limits: limitsOf({ min: 0.25, max: 1 }),
+    sockets: "/sockets",
+    temporaryDiskKiB: undefined,
+    settings: {},
+    logical: false,
+    primary: undefined,
+  };
+  const processes = { ...system, most: 1000, numberAt: counted };
+  const ports = {
+    clients: new Sessions(),
+    clock,
+    processes,
+    processShares,
+    report: () => {},
+    store: new Shop().core.context.store,
+  };
+  const server = new PostgresServer({ ended, stop: () => {} });
+  await Promise.resolve();
+  const launch = () => Promise.resolve(server);
+  const { expectClient } = await withProcesses(ports, { endpointId: shopPrimary, data: "/data", config }, launch);
+  return { clock, expectClient, server, held: () => processShares.all };
+}
+
+it("a server that has ended before anybody followed it has given its processes back, and is not counted", async () => {
+  const { clock, held, server } = await alone(() => Promise.resolve(0), Promise.resolve(null));
+  expect([server.running, held(), clock.pending]).toEqual([false, 0, 0]);
+});
+
+it("a count of processes that comes after the end of their server takes none of the share", async () => {
+  const [count, end] = [Promise.withResolvers<number>(), Promise.withResolvers<null>()];
+  const { clock, held, server } = await alone(() => count.promise, end.promise);
+  await clock.advance(1000);
+  end.resolve(null);
+  await server.ended;
+  count.resolve(100);
+  await clock.advance(1);
+  expect(held()).toBe(0);
+});
+
+it("a process that PgBouncer has kept is counted once, as that of the next client", async () => {
+  const { clock, expectClient, held } = await alone(() => Promise.resolve(30));
+  await clock.advance(1000);
+  const before = held();
+  expectClient();
+  expect([before, held()]).toEqual([30, 29]);
 });

@@ -21,6 +21,13 @@ it("a thing has a directory that nobody can guess, while it is there, however ma
   expect(socketIn(kept)).toBe(join(kept, ".s.PGSQL.5432"));
 });
 
+it("directories that are all in use are looked through ever less often, as there are more of them", () => {
+  let looks = 0;
+  const sockets = new Sockets("/sockets", () => (looks += 1) > 0);
+  for (let n = 0; n < 3000; n += 1) sockets.of(`branch ${n}`);
+  expect(looks).toBe(1000 + 2000);
+});
+
 it("the directory of a branch, a compute, its pooler or data is kept while that is there", () => {
   const { store } = new Shop().core.context;
   const keys = [`branch ${main}`, `compute ${primary}`, `pooler ${primary}`, `data ${import.meta.dirname}`];

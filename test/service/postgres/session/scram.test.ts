@@ -33,7 +33,8 @@ describe("SCRAM", () => {
     const [salted = ""] = keyed.split(/\$(?=[^$]*$)/);
     const short = Buffer.alloc(16).toString("base64");
     expect(parseVerifier(`${keyed}:${server}`)).toBeDefined();
-    for (const text of [`${keyed}:${short}`, `${salted}$${short}:${server}`]) expect(parseVerifier(text)).toBeUndefined();
+    for (const text of [`${keyed}:${short}`, `${salted}$${short}:${server}`])
+      expect(parseVerifier(text)).toBeUndefined();
   });
 
   it.each(["a login", "a verifier"])("lets others go on while it works out a password for %s", async (what) => {
