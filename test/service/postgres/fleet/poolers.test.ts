@@ -311,7 +311,6 @@ it("a pooler that does not answer for ten seconds is no reason to wait longer, a
     return pooler;
   };
   const program = { path: "pgbouncer", preparesStatements: false };
-  const sockets = new Sockets(home.sockets);
   const slow = new Poolers({ processes: { ...system, guard }, clock: time, home, sockets, program });
   const before = { server: postgres().server, config };
   await slow.socketFor("ep-main", before, app);
