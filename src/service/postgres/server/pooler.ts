@@ -146,6 +146,7 @@ function userLine(name: string, secret: string): string {
  */
 export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
   const { program, files, sockets, server, maxConnections, maxClients } = pooler;
+  const poolSize = Math.max(1, Math.floor(0.9 * maxConnections));
   const settings: Readonly<Record<string, string | number>> = {
     listen_port: socketNumber,
     unix_socket_dir: sockets,
@@ -155,7 +156,11 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     // Connections that might have TLS, which a socket has not, are ended by each RELOAD of PgBouncer 1.22.
     server_tls_sslmode: "disable",
     pool_mode: "transaction",
-    default_pool_size: Math.max(1, Math.floor(0.9 * maxConnections)),
+    default_pool_size: poolSize,
+    // An idle session makes room for one of another role or database: all of a server's would be those of a few.
+    max_db_connections: poolSize,
+    max_user_connections: poolSize,
+    server_idle_timeout: 30,
     max_client_conn: maxClients,
     listen_backlog: 4096,
     query_wait_timeout: 120,

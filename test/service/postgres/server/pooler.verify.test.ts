@@ -214,6 +214,18 @@ it("a client's parameters are no statements of a superuser: PgBouncer has no ses
   expect(await rig.query(direct, "SELECT rolsuper FROM pg_roles WHERE rolname = 'app'")).toEqual([{ rolsuper: false }]);
 });
 
+it("more roles than the server has connections leave each other room on the pooled host, and clients that come directly too", async () => {
+  const smallest = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 };
+  await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: smallest });
+  const most = Number((await rig.query(direct, "SHOW max_connections"))[0]?.["max_connections"]);
+  const names = Array.from({ length: most }, (_, index) => `tenant_${index}`);
+  await rig.query(direct, ...names.map((name) => `CREATE ROLE ${name} LOGIN PASSWORD 'p'`));
+  const uris = names.map((name) => Object.assign(new URL(pooled), { username: name, password: "p" }).href);
+  const shown = await Promise.all(uris.map((uri) => rig.query(uri, "SELECT current_user AS role")));
+  expect(shown.flat().map(({ role }) => role)).toEqual(names);
+  expect(await rig.query(direct, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
 it("ends the pooler with its server, and starts it again with the next client", async () => {
   await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
   await expect.poll(poolers).toEqual([]);
