@@ -65,6 +65,11 @@ export class Pipelines {
     this.#clock = clock;
   }
 
+  /** True while a request of the connection is not answered. */
+  isBusy(socket: Socket): boolean {
+    return this.#lines.has(socket);
+  }
+
   take({ socket }: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
     const line = this.#lines.get(socket);
     const begin = () => {

@@ -86,6 +86,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
   const { bytes = new Shares(), tls, behindProxy = false } = address;
   const { connections = new Shares(mostConnections(most.connections, most.partOfFiles)) } = address;
+  const pipelines = new Pipelines(service.context.clock);
   const options = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,
@@ -94,10 +95,11 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     connectionsCheckingInterval: requestTimeoutMs / 10,
     // Node would answer past the line of the connection: `urlOf` refuses such a request.
     requireHostHeader: false,
-    // Elsewhere a request that offers another protocol, as Java's client does with `h2c`, is answered in this one.
-    shouldUpgradeCallback: (incoming: IncomingMessage) => sql !== undefined && urlOf(incoming)?.pathname === "/v2",
+    // Elsewhere a request that offers another protocol, as Java's client does with `h2c`, is answered in this one: also
+    // behind another one, whose answer would come amid the other protocol.
+    shouldUpgradeCallback: (incoming: IncomingMessage) =>
+      sql !== undefined && urlOf(incoming)?.pathname === "/v2" && !pipelines.isBusy(incoming.socket),
   };
-  const pipelines = new Pipelines(service.context.clock);
   const long = new LongAnswers(bytes);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     endTinyPieces(incoming);

@@ -58,6 +58,18 @@ it("a connection is taken over for a WebSocket at /v2 alone", async () => {
   expect(taken).toEqual(["/v2"]);
 });
 
+it("a connection is not taken over for a WebSocket before the requests sent ahead of that are answered", async () => {
+  await using shop = await ListeningShop.start({}, {}, sql);
+  const wire = new Wire(shop);
+  const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+  const handshake = get("/v2", "Connection: Upgrade\r\nUpgrade: websocket\r\n");
+  wire.send(`${get("/healthz")}${handshake}`);
+  await expect.poll(() => wire.received.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 404"]);
+  wire.send(handshake);
+  await expect.poll(() => wire.received).toMatch(/HTTP\/1\.1 101 /);
+  wire.socket.destroy();
+});
+
 it("what Node reads of the client of a WebSocket counts in the share of its network until it has logged in or is given up", async () => {
   const bytes = new Shares(3 * 131_072);
   const taken: (() => void)[] = [];
