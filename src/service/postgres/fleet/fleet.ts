@@ -138,7 +138,9 @@ export class Fleet {
   /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
   async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
-    return this.#turns.take(branchId, async () => this.#reading(this.storage.of(branchId).directory, edition, act));
+    const read = async () => this.#reading(this.storage.of(branchId).directory, edition, act);
+    // A client's lock may hold each up, and many wait: in turn with operations, as the end of a stolen password.
+    return this.#turns.take(branchId, read, "readings");
   }
 
   #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {

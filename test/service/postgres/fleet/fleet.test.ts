@@ -251,6 +251,26 @@ it("a service that ends waits for the server on which it reads for a caller", as
   await reading;
 });
 
+it("an operation on a branch waits for two readings of its schema at most, however many callers there are", async () => {
+  await start();
+  const held = Promise.withResolvers<undefined>();
+  const order: string[] = [];
+  fakes.machine.answer = ({ sql }) => {
+    if (sql.includes("ROLE")) order.push("reset");
+    if (sql !== "SHOW server_version") return undefined;
+    order.push("reading");
+    return held.promise;
+  };
+  const read = () => fakes.postgres.catalog.schema(main, "stock", undefined);
+  const readings = [read(), read(), read(), read()].map((one) => Promise.resolve(one).then(() => "read", String));
+  await fakes.until(() => order.length === 1);
+  await fakes.send(`POST ${branch}/roles/app/reset_password`);
+  held.resolve(undefined);
+  await Promise.all(readings);
+  await fakes.settled();
+  expect(order.indexOf("reset")).toBe(2);
+});
+
 it("a server on which the service reads has the limits of the last one where transactions are prepared in its data", async () => {
   const control = join(fakes.directoryOf(), "global", "pg_control");
   const limits = async () => {
