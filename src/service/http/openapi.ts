@@ -94,11 +94,12 @@ function whoMayCall(access: Access): string {
 }
 
 function pathParameters(path: string) {
-  return [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => ({
+  return [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
-    schema: { type: "string", pattern: "^[a-z0-9-]{1,60}$" },
+    // A role or a database has a name with any characters.
+    schema: { type: "string", ...(name.endsWith("_id") && { pattern: "^[a-z0-9-]{1,60}$" }) },
   }));
 }
 
