@@ -203,7 +203,7 @@ export class Postgres {
       onCrash,
     });
     const copies = new BranchCopies({ store, clock, storage: fleet.storage, ends: this.#ends.signal, change });
-    this.#schemas = new SchemaReader({ store, fleet, copies });
+    this.#schemas = new SchemaReader({ store, fleet, copies, processShares });
     this.#fleet = fleet;
     this.#runner = new OperationRunner(service, fleet, copies);
     const poolers = await this.#findPoolers(sockets);

@@ -6,6 +6,8 @@ import { PostgresUnusable, ServerFailed } from "../host/failure.ts";
 import { dumpSchema } from "../schema/dump.ts";
 import { AnswerTooLarge } from "../session/sql-client.ts";
 import type { Fleet } from "./fleet.ts";
+import type { FleetPorts } from "./fleet-ports.ts";
+import { shareTaken } from "./with-processes.ts";
 
 /** The longest schema that is read, in bytes: the service holds it whole. */
 const longestSchema = 8 * 1024 ** 2;
@@ -14,6 +16,7 @@ export interface SchemaReaderPorts {
   store: Store;
   fleet: Pick<Fleet, "reading">;
   copies: Pick<BranchCopies, "ensure">;
+  processShares: FleetPorts["processShares"];
 }
 
 /** Reads the schema of a branch's database: from its running primary, or from a server that runs for this alone. */
@@ -26,13 +29,16 @@ export class SchemaReader {
 
   /** `gone` ends the reading. Rejects with `Refusal`. */
   async read(branchId: string, database: string, gone?: AbortSignal): Promise<string> {
-    const { store, fleet, copies } = this.#ports;
+    const { store, fleet, copies, processShares } = this.#ports;
     const branch = required("branch", store.branches.byId(branchId));
-    const { pgVersion } = required("project", store.projects.get(branch.projectId));
+    const { pgVersion, owner } = required("project", store.projects.get(branch.projectId));
+    const place = processShares.of(owner.id);
     try {
       await copies.ensure(branchId);
       return await fleet.reading(branchId, pgVersion, async (connect) => {
         if (gone?.aborted) throw new ServerFailed("the client has left");
+        // A client may have its process wait for a lock, also after it is given up.
+        if (!place.take(1)) throw new ServerFailed(shareTaken);
         const client = await connect(database);
         client.limitAnswers(longestSchema);
         const leave = () => {
@@ -56,6 +62,8 @@ export class SchemaReader {
       }
       if (!(error instanceof ServerFailed || error instanceof PostgresUnusable)) throw error;
       throw refusals.unavailable(`the schema of database ${database} cannot be read now: ${messageOf(error)}`);
+    } finally {
+      place.release();
     }
   }
 }

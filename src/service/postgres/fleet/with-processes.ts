@@ -6,7 +6,7 @@ import { processesOf, type ServerConfig } from "../server/config.ts";
 import type { PostgresServer } from "../server/server.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 
-const shareTaken =
+export const shareTaken =
   "the owner's computes and their clients have their share of the processes of this machine: suspend another compute";
 
 /** Interval at which the processes of servers that run are counted, in milliseconds. */

@@ -6,8 +6,9 @@ import { SchemaReader } from "../../../../src/service/postgres/fleet/schema-read
 import { PostgresUnusable, ServerFailed } from "../../../../src/service/postgres/host/failure.ts";
 import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
 import { refusals } from "../../../../src/service/refusal.ts";
+import { Shares } from "../../../../src/service/sharing/shares.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
-import { main, Shop } from "../../support/shop.ts";
+import { main, project, Shop } from "../../support/shop.ts";
 
 /** AuthenticationOk and ReadyForQuery. */
 const welcome = Buffer.from("R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "latin1");
@@ -30,11 +31,15 @@ async function listening(answer: (connection: Socket, chunk: Buffer) => void): P
   return socket;
 }
 
-function readerOf(connect: (database: string) => Promise<SqlClient>): SchemaReader {
+function readerOf(
+  connect: (database: string) => Promise<SqlClient>,
+  processShares = new Shares(Number.POSITIVE_INFINITY),
+): SchemaReader {
   return new SchemaReader({
     store: new Shop().core.context.store,
     fleet: { reading: (_branch, _version, act) => act(connect) },
     copies: { ensure: () => Promise.resolve() },
+    processShares,
   });
 }
 
@@ -75,4 +80,19 @@ it("the session in which a schema could not be read is ended, and its client's e
   await expect(readerOf(connect).read(main, "stock", gone.signal)).rejects.toThrow("no");
   expect(getEventListeners(gone.signal, "abort")).toEqual([]);
   await expect.poll(() => heard.slice(-5)).toBe("X\0\0\0\x04");
+});
+
+it("a schema is read in a session that counts in the share of its owner: none opens where that is taken", async () => {
+  const shares = new Shares(3);
+  const held: number[] = [];
+  const reader = readerOf(() => {
+    held.push(shares.all);
+    return Promise.reject(new ServerFailed("locked"));
+  }, shares);
+  await expect(reader.read(main, "stock")).rejects.toThrow("locked");
+  expect([held, shares.all]).toEqual([[1], 0]);
+  const owner = new Shop().core.context.store.projects.get(project)?.owner.id ?? "";
+  shares.of(owner).hold(1);
+  await expect(reader.read(main, "stock")).rejects.toThrow("suspend another compute");
+  expect([held, shares.all]).toEqual([[1], 1]);
 });
