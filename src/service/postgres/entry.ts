@@ -13,8 +13,9 @@ export async function refuseBarred(
   given: string,
 ): Promise<void> {
   const database = cutName(given);
-  const [found] = await ask(`SELECT datallowconn AND has_database_privilege(${literal(role)}, oid, 'CONNECT')
-    FROM pg_database WHERE datname =${literal(database)}`);
+  const [found] = await ask(`SELECT datallowconn AND has_database_privilege(rolname, d.oid, 'CONNECT')
+      AND datconnlimit NOT IN (0, -2) AND rolconnlimit <> 0
+    FROM pg_database d, pg_roles WHERE rolname =${literal(role)} AND datname =${literal(database)}`);
   if (!found) throw new Rejection("3D000", `database ${identifier(database)} does not exist`);
   if (found[0] !== "t") throw new Rejection("42501", `permission denied for database ${identifier(database)}`);
 }

@@ -168,12 +168,17 @@ it("a role that may not connect to a database any more, or one that is closed, i
   await rig.query(direct, "CREATE DATABASE barred TEMPLATE template0", "CREATE ROLE dan LOGIN PASSWORD 'secret'");
   const asDan = pooled.replace(/app:npg_[^@]*@/, "dan:secret@").replace("/stock?", "/barred?");
   expect(await rig.query(asDan, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  await rig.query(direct, "REVOKE CONNECT ON DATABASE barred FROM PUBLIC");
-  await expect(rig.query(asDan, "SELECT 1")).rejects.toThrow('permission denied for database "barred"');
-  await rig.query(direct, "GRANT CONNECT ON DATABASE barred TO dan");
-  expect(await rig.query(asDan, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  await rig.query(direct, "ALTER DATABASE barred ALLOW_CONNECTIONS false");
-  await expect(rig.query(asDan, "SELECT 1")).rejects.toThrow('permission denied for database "barred"');
+  for (const [barred, allowed] of [
+    ["REVOKE CONNECT ON DATABASE barred FROM PUBLIC", "GRANT CONNECT ON DATABASE barred TO dan"],
+    ["ALTER DATABASE barred ALLOW_CONNECTIONS false", "ALTER DATABASE barred ALLOW_CONNECTIONS true"],
+    ["ALTER DATABASE barred CONNECTION LIMIT 0", "ALTER DATABASE barred CONNECTION LIMIT 9"],
+    ["ALTER ROLE dan CONNECTION LIMIT 0", "ALTER ROLE dan CONNECTION LIMIT -1"],
+  ] as const) {
+    await rig.query(direct, barred);
+    await expect(rig.query(asDan, "SELECT 1")).rejects.toThrow('permission denied for database "barred"');
+    await rig.query(direct, allowed);
+    expect(await rig.query(asDan, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  }
 });
 
 it("a role with the name of another one gets its own session at the pooled host, and that one's clients end", async () => {
