@@ -1,5 +1,6 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { listen } from "../../../src/service/http/server.ts";
+import { realClock } from "../../support/real-clock.ts";
 import type { TestService } from "../support/service.ts";
 import { startBrowser } from "./chromium.ts";
 
@@ -15,6 +16,7 @@ export class Site implements AsyncDisposable {
 
   static async open(service: TestService, colorScheme: "light" | "dark" = "light"): Promise<Site> {
     const browser = await startBrowser();
+    service.time.timers = realClock;
     const listening = await listen(service.core, { host: "127.0.0.1", port: 0 });
     const page = await browser.newPage({ colorScheme, viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 });
     return new Site(`http://127.0.0.1:${listening.port}`, page, browser, () => listening.close());

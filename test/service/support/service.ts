@@ -1,3 +1,4 @@
+import type { ServiceClock } from "../../../src/service/clock.ts";
 import type { ServiceCall, ServiceReply } from "../../../src/service/http/message.ts";
 import type { TestControls } from "../../../src/service/http/test-controls.ts";
 import { seededIds } from "../../../src/service/ids.ts";
@@ -41,7 +42,11 @@ export class DrivenTime {
     this.#now += ms;
   }
 
-  after(): () => void {
+  /** The timers of a service that listens. */
+  timers: Pick<ServiceClock, "after"> | undefined;
+
+  after(ms: number, task: () => void): () => void {
+    if (this.timers) return this.timers.after(ms, task);
     throw new Error("the core of the service waits for nothing");
   }
 }
