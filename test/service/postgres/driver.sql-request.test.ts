@@ -28,6 +28,18 @@ it("a batch only reads, or waits until it may, where its caller says so", () => 
   expect(begins({ "neon-batch-read-only": "false", "neon-batch-deferrable": "false" })).toBe("BEGIN");
 });
 
+it("rows are arrays only where the caller says so", () => {
+  const arrayMode = (value?: string) =>
+    readSqlLogin({ "neon-connection-string": uri, ...(value !== undefined && { "neon-array-mode": value }) }).arrayMode;
+  expect([arrayMode(), arrayMode("false"), arrayMode("true")]).toEqual([false, false, true]);
+});
+
+it("the role of a request is the one that a server takes it for, which cuts long names", () => {
+  const long = "r".repeat(70);
+  const { user, routed } = readSqlLogin({ "neon-connection-string": uri.replace("app", long) });
+  expect([user, routed.parameters.get("user")]).toEqual(["r".repeat(63), "r".repeat(63)]);
+});
+
 it("a batch of ten thousand statements is read", () => {
   const body = `{"queries":[${'{"query":"SELECT 1"},'.repeat(9999)}{"query":"SELECT 1"}]}`;
   expect(readSqlStatements(body).statements).toHaveLength(10_000);
