@@ -83,12 +83,13 @@ it("what a client sends behind its handshake, without waiting for the answer, is
   await expect.poll(() => proxy.received).toBe("early");
 });
 
-it("what is held for a client whose handshake is refused is given back as its connection ends", async () => {
+it("what is held for a client whose handshake is refused is given back as its connection ends, and no sooner", async () => {
   let released = 0;
   const { proxy, port } = await listening(() => (released += 1));
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.resume().write("GET /v2 HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n");
   await once(socket, "end");
+  expect(released).toBe(0);
   socket.destroy();
   await expect.poll(() => released).toBe(1);
   expect(proxy.served).toEqual([]);
