@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { type Recovered, recover } from "../../../src/service/postgres/history/recovery.ts";
+import type { OwnServer } from "../../../src/service/postgres/server/own-server.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { historyIn, segment } from "./history-in.ts";
 
@@ -48,18 +49,27 @@ function complete(number: number): void {
 /** Answers where the log of the source ends. */
 const client = { query: () => Promise.resolve([["0/FFFFFFF"]]) };
 
-/** Recovers the state at 1.5 s, after the first base; `meanwhile` runs right before that is copied. */
-function recovery(meanwhile: () => Promise<unknown>): Promise<Recovered | undefined> {
+/** Recovers a state, at 1.5 s that after the first base; `meanwhile` runs right before that is copied. */
+function recovery(
+  meanwhile: () => Promise<unknown>,
+  { at = 1500, server = () => Promise.reject<OwnServer>(new Error("served")) } = {},
+): Promise<Recovered | undefined> {
   const limits = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
-  const source = { branchId: "br-a", generation: "1", catalog: "{}", ...limits, directory: data };
-  return recover(source, history, { kind: "time", at: 1500 }, to, {
+  const source = {
+    branchId: "br-a",
+    generation: "1",
+    catalog: '{"roles":[],"databases":[]}',
+    ...limits,
+    directory: data,
+  };
+  return recover(source, history, { kind: "time", at }, to, {
     now: () => 9000,
     owner: undefined,
     refuseFullDisk: async () => void (await meanwhile()),
     session: (act) => act(client),
     serve: () => {
       found = readdirSync(to, { recursive: true, encoding: "utf8" });
-      return Promise.reject(new Error("served"));
+      return server();
     },
   });
 }
@@ -77,6 +87,22 @@ function killedAt(name: string): () => void {
   onTestFinished(() => put(real));
   return () => put(real);
 }
+
+it("the state of this very moment is the present, of which nothing is made", async () => {
+  expect(await recovery(async () => {}, { at: 9000 })).toBeUndefined();
+  expect(existsSync(to)).toBe(false);
+});
+
+it("the server of a state that cannot be read has ended before that is said", async () => {
+  let isRunning = true;
+  const stop = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    isRunning = false;
+  };
+  const server = () => Promise.resolve({ connect: () => Promise.reject(new Error("no session")), stop });
+  await expect(recovery(async () => {}, { server })).rejects.toThrow("no session");
+  expect(isRunning).toBe(false);
+});
 
 it("a state is recovered from the whole of a base and of its log, though the server removes what was taken of that", async () => {
   // A segment that goes once the names are known.

@@ -188,14 +188,15 @@ describe("the keeper", () => {
     });
   });
 
-  it("gives data of an earlier version of the service its first base", async () => {
+  it("gives data of an earlier version of the service its first base, and none for a replica", async () => {
+    others.push({ endpoint: { type: "read_only", branchId: "br-b", projectId: "p" }, data });
     await keeper.keep();
     await keeper.keep();
     expect(bases).toEqual(["br-a"]);
   });
 
-  it("adds a base when the log since the last one is larger than the data and than 256 MiB", async () => {
-    await addBase(history, 500, 1);
+  it("adds a base each time that the log since the last one is larger than the data and than 256 MiB, and keeps two", async () => {
+    for (const at of [400, 500]) await addBase(history, at, 1);
     const run = async (from: number, to: number) => {
       complete(...Array.from({ length: to - from + 1 }, (_, index) => from + index));
       await keeper.keep();
@@ -205,6 +206,9 @@ describe("the keeper", () => {
     size = 300 * mebibyte;
     expect(await run(257, 300)).toBe(0);
     expect(await run(301, 301)).toBe(1);
+    expect((await history.bases()).map(({ at }) => at)).toEqual([500, 1001]);
+    // Its own begins at the first segment as well.
+    expect(await run(302, 302)).toBe(2);
   });
 
   it("keeps a branch's history also while another's cannot be kept", async () => {

@@ -98,7 +98,6 @@ class WebSocketStream extends Duplex {
 
   /** Sends the last frame, and ends the connection where the client does not. */
   #end(code: number): void {
-    if (this.#isClosed) return;
     const content = Buffer.alloc(2);
     content.writeUInt16BE(code, 0);
     this.#isClosed = true;
