@@ -225,6 +225,13 @@ describe("a personal key", () => {
     expect([key?.lastUsedFrom, key?.lastUsedAt]).toEqual(["192.0.2.7", shop.time.now()]);
   });
 
+  it("a key shows its last use also where the clock was set back before it", () => {
+    const { keys: stored } = new Shop().core.context.store;
+    const [first, last] = [Date.UTC(2026, 0, 2), Date.UTC(2026, 0, 1)];
+    for (const at of [first, last]) for (const key of stored.ofAccount("acc-bob")) stored.used(key, at, "192.0.2.7");
+    expect([...stored.ofAccount("acc-bob")].map(({ lastUsedAt }) => lastUsedAt)).toEqual([last]);
+  });
+
   it("a key of a new seed does not show the use of the key that had its number before", () => {
     const shop = new Shop();
     const use = (remote: string) =>

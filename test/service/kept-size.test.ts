@@ -88,6 +88,8 @@ describe("what is kept with all objects of a list", () => {
     expect(new Set(statuses)).toEqual(new Set([201, 422]));
     expect(statuses.indexOf(422)).toBeGreaterThan(240);
     expect(shop.ana(line, plain).status).toBe(201);
+    const [patch, settings] = ways["settings with a compute"]?.(16_300) ?? ["", {}];
+    expect(shop.ana(patch, settings).status).toBe(line.endsWith(computes) ? 422 : 200);
     const { body } = shop.ana(`GET ${line.slice(5)}`);
     expect(JSON.stringify(body).length).toBeLessThan(8_000_000);
   });

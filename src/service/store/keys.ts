@@ -142,7 +142,7 @@ export class Keys {
   /** Revokes all keys scoped to projects that leave their organization or are deleted. */
   revokeScopedTo(projectIds: readonly string[], at: number): void {
     const among = "project_id IN (SELECT value FROM json_each(?))";
-    this.#revoke(`kind = 'project' AND ${among}`, JSON.stringify(projectIds), at);
+    this.#revoke(among, JSON.stringify(projectIds), at);
     for (const [id, { scope }] of this.#laterUses)
       if (scope.kind === "project" && projectIds.includes(scope.projectId)) this.#laterUses.delete(id);
   }

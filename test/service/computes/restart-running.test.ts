@@ -30,16 +30,32 @@ it("a restored branch restarts those of its computes that run, cuts their client
   expect([shop.get(served).current_state, shop.get(idle)]).toEqual(["active", rested]);
 });
 
-it("computes that are restarted by one call are added up, and counted, together", () => {
+/** A shop of which so many computes run. */
+function running(computes: number): Shop {
   const shop = new Shop();
   shop.active({ suspend_timeout_seconds: -1 });
-  const { store } = shop.core.context;
-  const like = store.endpoints.byId(primary);
+  const { endpoints } = shop.core.context.store;
+  const like = endpoints.byId(primary);
   if (!like) throw new Error("the primary is gone");
   shop.core.change(() => {
-    for (let n = 0; n < 99; n += 1)
-      store.endpoints.insert({ ...like, id: `ep-more-${n}`, branchId: n % 2 ? main : preview, type: "read_only" });
+    for (let n = 0; n < computes - 1; n += 1)
+      endpoints.insert({ ...like, id: `ep-more-${n}`, branchId: n % 2 ? main : preview, type: "read_only" });
   });
+  return shop;
+}
+
+const settings = { enable_logical_replication: true };
+
+it("a call that would restart more than a hundred computes is refused, and restarts none of them", () => {
+  const shop = running(101);
+  const { status, body } = shop.ana(`PATCH /projects/${project}`, { project: { settings } });
+  expect([status, body["message"]]).toEqual([422, expect.stringMatching(/at most 100 running .* suspend others/)]);
+  expect(shop.core.context.store.operations.anyUnfinished(project)).toBe(false);
+});
+
+it("computes that are restarted by one call are added up, and counted, together", () => {
+  const shop = running(100);
+  const { store } = shop.core.context;
   const usage = () => shop.ana(`GET /projects/${project}`).body["project"];
   const ofBranch = (id: string) => shop.ana(`GET /projects/${project}/branches/${id}`).body["branch"];
   shop.time.pass(7_200_000);
@@ -47,7 +63,6 @@ it("computes that are restarted by one call are added up, and counted, together"
   const branches = [main, preview].map((id) => Object(ofBranch(id))["cpu_used_sec"]);
   const counted = vi.spyOn(store.endpoints, "countMetered");
   const added = [store.projects, store.branches].map((table) => vi.spyOn(table, "addUsage"));
-  const settings = { enable_logical_replication: true };
   expect(shop.ana(`PATCH /projects/${project}`, { project: { settings } }).body["operations"]).toHaveLength(100);
   expect([counted, ...added].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 2]);
   expect(usage()).toMatchObject({ cpu_used_sec: Object(before)["cpu_used_sec"] });

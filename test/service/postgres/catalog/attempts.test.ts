@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { Attempts } from "../../../../src/service/postgres/catalog/attempts.ts";
+import { Held } from "../../../../src/service/postgres/host/failure.ts";
 
-it("a step that fails keeps no other from being made, waits for locks no longer, and the first failure is told", async () => {
+it("a step that fails keeps no other from being made, waits for locks no longer, and the first failure is told, one that a start ends before others", async () => {
   const statements: string[] = [];
   const query = (sql: string) => {
     statements.push(sql);
@@ -16,6 +17,8 @@ it("a step that fails keeps no other from being made, waits for locks no longer,
   expect(await attempts.make(() => Promise.resolve())).toBe(true);
   expect(statements).toEqual(["SET lock_timeout = '100ms'", "SET lock_timeout = '100ms'"]);
   expect(() => attempts.end()).toThrow("the first");
+  await attempts.make(() => Promise.reject(new Held("what a start ends")));
+  expect(() => attempts.end()).toThrow("what a start ends");
 });
 
 it("steps that were all made have no failure", async () => {
