@@ -171,4 +171,6 @@ it("what is kept with an object counts beside that of the others, unless it is s
   expect(refuse(1000, 3_998_000)).not.toThrow();
   expect(refuse(1000, 3_999_500)).toThrow("settings: all of them in one list have at most 4000000 characters of JSON");
   expect(refuse(100, 5_000_000)).not.toThrow();
+  expect(refuse(16_382, 0)).not.toThrow();
+  expect(refuse(16_383, 0)).toThrow("settings: 16385 characters of JSON are too many, at most 16384 are possible");
 });

@@ -32,6 +32,11 @@ async function ask(fields: Readonly<Record<string, string>> = {}, visitor = ana)
   return reply ? { status: reply.status, headers: reply.headers, html: reply.body ?? "" } : seen;
 }
 
+it("the page of a statement follows no changes, which would take the statement and its rows away", () => {
+  expect(ana.get(page).html).toContain("<textarea");
+  expect(ana.get(page).html).not.toContain("data-changes");
+});
+
 it("a statement runs as the chosen role with its own password, and only reads unless changes are allowed", async () => {
   const { catalog } = shop.core.context;
   const role = catalog.role(main, "neondb_owner");

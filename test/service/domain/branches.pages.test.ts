@@ -33,3 +33,13 @@ it.each(["name", "created_at", "updated_at"])("branches sorted by %s are in one 
     expect(seen).toEqual(all);
   }
 });
+
+it("branches are sorted by name as a person reads it, whatever its cases and accents", () => {
+  const shop = new Shop();
+  for (const name of ["Éclair", "zoo", "apple", "Fig"]) {
+    shop.ana(`POST ${base}`, { branch: { name } });
+    shop.finishOperations();
+  }
+  const { branches } = Page.parse(shop.ana(`GET ${base}?sort_by=name&sort_order=asc`).body);
+  expect(branches.map(({ name }) => name)).toEqual(["apple", "Éclair", "Fig", "main", "preview", "staging", "zoo"]);
+});

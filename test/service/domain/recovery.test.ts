@@ -30,9 +30,10 @@ function made(fields: object): string {
   return id;
 }
 
-it("what is kept with a deleted branch counts for its project until the branch is forgotten", () => {
+it("what is kept with a deleted branch and its computes counts for its project until the branch is forgotten", () => {
   const id = made({ name: "noted" });
-  const kept = () => shop.core.context.store.branches.lengthOfDetails(project);
+  const { branches, endpoints } = shop.core.context.store;
+  const kept = () => branches.lengthOfDetails(project) + endpoints.lengthOfSettings(project);
   const before = kept();
   shop.ana(`DELETE ${base}/${id}`);
   expect(kept()).toBe(before);
@@ -240,6 +241,24 @@ describe("a deleted branch with --branch-recovery", () => {
       expect(shop.finishOperations().get(compute)).toMatchObject({ disabled: true, current_state: "idle" });
     },
   );
+
+  it("shows the end that it had, also where that of its recovery is put off", () => {
+    const id = made({ name: "pr-42", expires_at: "2026-01-01T01:00:00Z" });
+    shop.ana(`DELETE ${base}/${id}`);
+    shop.core.change(({ store }) => store.branches.postpone(id, Date.UTC(2026, 1, 1)));
+    expect(branchIn(shop.ana(`GET ${base}/${id}`))).toMatchObject({
+      expires_at: "2026-01-01T01:00:00Z",
+      recovery: { recoverable_until: "2026-02-01T00:00:00.000Z" },
+    });
+  });
+
+  it("comes back while another branch of its project is busy", () => {
+    shop = new Shop({ branchRecovery: true, projectLock: false });
+    const id = made({ name: "pr-42" });
+    shop.ana(`DELETE ${base}/${id}`);
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    expect(shop.ana(`POST ${base}/${id}/recover`).status).toBe(200);
+  });
 
   it("waits for its parent, if that was deleted too", () => {
     const id = made({ parent_id: staging });

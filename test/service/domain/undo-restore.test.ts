@@ -52,6 +52,14 @@ it("what a branch was is no child of it where the branch ends by now", () => {
   expect([branch(staging).parentId, branch(preview).expiresAt]).toEqual([main, shop.time.now() + 3_600_000]);
 });
 
+it("what a branch was is no child of it where the branch itself comes from that by now", () => {
+  failedRestore(() => {
+    change(staging, { parentId: undefined });
+    change(main, { parentId: staging });
+  });
+  expect([preview, main, staging].map((id) => branch(id).parentId)).toEqual([main, staging, undefined]);
+});
+
 it("a branch whose restore failed has no parent where its parent ends by now", () => {
   change(preview, { parentId: staging });
   failedRestore(() => change(staging, { expiresAt: shop.time.now() + 3_600_000 }));

@@ -132,6 +132,16 @@ it("a connection with thousands of requests sent ahead is ended, and they are no
   expect(shop.sent.length).toBeLessThan(22);
 });
 
+it.each([
+  [21, false],
+  [22, true],
+])("a connection that has sent %d requests, of which the first is not answered, is ended: %s", async (count, ends) => {
+  const { clock, begun, socket } = await lined();
+  socket.write(get("/one").repeat(count));
+  const state = () => [begun.length, begun[0]?.req.socket.destroyed, clock.pending];
+  await expect.poll(state).toEqual([1, ends, ends ? 0 : 1]);
+});
+
 it("a client that leaves while its next request waits is noticed after a minute, as nothing of it is read until then", async () => {
   const { clock, begun, socket } = await lined();
   socket.write(get("/one") + get("/two") + get("/three"));
