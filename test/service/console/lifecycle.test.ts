@@ -88,7 +88,7 @@ describe("the page of a compute says why it is asleep or awake", () => {
     ana.post(`${computePath}/suspend`);
     shop.finishOperations();
     expect(why()).toContain(
-      "a person or a program suspended or moved it, and not scale to zero. A connection wakes it.",
+      "a person or a program suspended or moved it, or the service started again, and not scale to zero. A connection wakes it.",
     );
   });
 
@@ -106,6 +106,14 @@ describe("the page of a compute says why it is asleep or awake", () => {
     shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "no room <b>"));
     shop.finishOperations();
     expect(why()).toBe("Its last operation failed: no room <b>. A connection tries again.");
+  });
+
+  it("when its last operation was cancelled, as one before it failed", () => {
+    const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 2 });
+    expect(operations).toHaveLength(2);
+    shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "no room"));
+    shop.finishOperations();
+    expect(why()).toBe("Its last operation failed: no room. A connection tries again.");
   });
 
   it("while it is disabled, and enables it", () => {

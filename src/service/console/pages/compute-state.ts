@@ -22,14 +22,15 @@ export function stateReason(visit: Visit, compute: StoredEndpoint): Html | undef
 function whyIdle({ context, at }: Visit, compute: StoredEndpoint): Html {
   const { id, projectId, suspendedAt, lastActive, suspendTimeoutSeconds } = compute;
   const [last] = context.store.operations.ofEndpoint(projectId, id, 1);
-  if (last?.status === "failed") {
-    return html`Its last operation failed${last.error !== undefined && html`: ${last.error}`}. A connection tries again.`;
+  if (last?.status === "failed" || last?.status === "cancelled") {
+    const reason = context.store.operations.reasonOf(last);
+    return html`Its last operation failed${reason !== undefined && html`: ${reason}`}. A connection tries again.`;
   }
   if (suspendedAt === undefined) return html`It has not been started yet: a connection starts it.`;
   const end = inactivityEnd(context, compute);
   const scaled = end !== undefined && lastActive !== undefined && suspendedAt >= end;
   const why = scaled
     ? html`scale to zero suspended it ${suspensionInWords(suspendTimeoutSeconds)} without a client`
-    : html`a person or a program suspended or moved it, and not scale to zero`;
+    : html`a person or a program suspended or moved it, or the service started again, and not scale to zero`;
   return html`Asleep since ${moment(suspendedAt, at)}: ${why}. A connection wakes it.`;
 }
