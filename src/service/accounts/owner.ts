@@ -15,8 +15,13 @@ export function isSameOwner(one: Owner | undefined, other: Owner): boolean {
 
 /** The owner of a compute's project: one with many computes holds no more of what is shared than one with a single. */
 export function ownerOf(store: Store, endpointId: string): string {
+  return presentOwnerOf(store, endpointId) ?? endpointId;
+}
+
+/** `undefined` for a compute that is gone. */
+export function presentOwnerOf(store: Store, endpointId: string): string | undefined {
   const projectId = store.endpoints.byId(endpointId)?.projectId;
-  return projectId === undefined ? endpointId : ownerOfProject(store, projectId);
+  return projectId === undefined ? undefined : ownerOfProject(store, projectId);
 }
 
 export function ownerOfProject({ projects }: Store, projectId: string): string {

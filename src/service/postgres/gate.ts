@@ -5,9 +5,10 @@ import { meter, sizeWith } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { StoreFull, unlessFull } from "../refusal.ts";
 import { mostConnections } from "../sharing/most-connections.ts";
-import { jointly, Shares } from "../sharing/shares.ts";
+import { Shares } from "../sharing/shares.ts";
 import { Slots } from "../sharing/slots.ts";
 import { Turns } from "../sharing/turns.ts";
+import { ClientPlaces } from "./client-places.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { endRole, refuseBarred } from "./entry.ts";
 import { eventually } from "./eventually.ts";
@@ -55,17 +56,17 @@ export class Gate {
   readonly #leaving = new Set<string>();
   readonly #checks = new Turns();
   readonly #hashes = new Slots(1);
-  readonly #clients: Shares;
   /** Clients whose coming is noted once they log in. */
   readonly #unnoted = new WeakSet<Session>();
-  readonly #places = new WeakMap<Session, ReturnType<typeof jointly>>();
+  readonly #places: ClientPlaces;
   #closed = false;
 
   constructor(service: DrivenService, ports: GatePorts) {
     this.#service = service;
     this.#ports = ports;
     this.#sessions = ports.sessions;
-    this.#clients = ports.clients ?? new Shares(mostConnections(most.clients, most.partOfFiles));
+    const clients = ports.clients ?? new Shares(mostConnections(most.clients, most.partOfFiles));
+    this.#places = new ClientPlaces(service, [clients, ports.processShares]);
   }
 
   /** Nothing is noted any more: the store closes. */
@@ -131,12 +132,9 @@ export class Gate {
     }
     // PgBouncer keeps sessions for the next clients.
     if (pooled && this.#ports.poolers) running.expectClient();
-    const owner = ownerOf(this.#service.context.store, endpointId);
-    const place = jointly(this.#clients.of(owner), this.#ports.processShares.of(owner));
-    if (!place.take(1)) {
+    if (!this.#places.take(session)) {
       throw new Rejection("53300", "sorry, too many clients already: the computes of this owner have their share");
     }
-    this.#places.set(session, place);
     if (this.#unnoted.has(session)) this.#note(session, true);
     if (!pooled) this.#meterBefore(endpointId, 1);
     this.#sessions.logIn(session);
@@ -177,7 +175,7 @@ export class Gate {
 
   /** Never throws: it is called where a connection ends, and nobody could catch it. */
   #leave(session: Session): void {
-    this.#places.get(session)?.release();
+    this.#places.release(session);
     const close = () => this.#sessions.close(session, this.#service.context.clock.now());
     try {
       if (session.counts && !session.pooled) this.#meterBefore(session.endpointId, -1);

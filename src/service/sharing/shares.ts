@@ -53,14 +53,15 @@ export class Shares {
 
   /** The part of one request or connection, nothing at first. With a clock it is patient: `room` waits. */
   of(holder: string, clock?: Timers): Holding {
-    const part: Part = { holder, site: siteOf(holder), own: 0, isPatient: clock !== undefined, end: () => {} };
+    const part: Part = { ...named(holder), own: 0, isPatient: clock !== undefined, end: () => {} };
     return {
       take: (amount) => this.#take(part, amount),
       hold: (amount) => this.#change(part, amount - part.own),
       room: async (amount) => this.#take(part, amount) || (clock !== undefined && this.#wait(part, amount, clock)),
+      moveTo: (other) => this.#move(part, other),
       release: () => {
         part.end(false);
-        if (this.#firsts.get(holder) === part) this.#firsts.delete(holder);
+        if (this.#firsts.get(part.holder) === part) this.#firsts.delete(part.holder);
         this.#change(part, -part.own);
         this.#wakeSoon();
       },
@@ -75,6 +76,14 @@ export class Shares {
     if (held > free || heldAtSite > ofSite * free) return false;
     this.#change(part, amount);
     return true;
+  }
+
+  #move(part: Part, other: string | undefined): void {
+    const { holder, own } = part;
+    if (other === undefined || other === holder) return;
+    this.#change(part, -own);
+    if (this.#take(Object.assign(part, named(other)), own)) return;
+    this.#change(Object.assign(part, named(holder)), own);
   }
 
   #isFirst(part: Part): boolean {
@@ -124,14 +133,18 @@ export interface Holding {
   hold(amount: number): void;
   /** Takes more as soon as there is room; `false` where a patient part has none in time, or another one now. */
   room(amount: number): Promise<boolean>;
+  /** Has another holder hold it, as the new owner of a compute, where that one's share has room for it. */
+  moveTo(holder: string | undefined): void;
   /** Gives all of them back. */
   release(): void;
 }
 
+type Place = Pick<Holding, "take" | "moveTo" | "release">;
+
 type Timers = Pick<ServiceClock, "after">;
 
 /** Parts of several budgets that are taken together, or not at all. */
-export function jointly(...holdings: readonly Pick<Holding, "take" | "release">[]): Pick<Holding, "take" | "release"> {
+export function jointly(...holdings: readonly Place[]): Place {
   const release = () => {
     for (const holding of holdings) holding.release();
   };
@@ -140,7 +153,10 @@ export function jointly(...holdings: readonly Pick<Holding, "take" | "release">[
     if (!taken) release();
     return taken;
   };
-  return { take, release };
+  const moveTo = (holder: string | undefined) => {
+    for (const holding of holdings) holding.moveTo(holder);
+  };
+  return { take, moveTo, release };
 }
 
 function add(amounts: Map<string, number>, key: string, change: number): void {
@@ -157,8 +173,8 @@ interface Waiting {
 
 /** A holding as the budget knows it. */
 interface Part {
-  readonly holder: string;
-  readonly site: string | undefined;
+  holder: string;
+  site: string | undefined;
   own: number;
   readonly isPatient: boolean;
   /** Ends its wait for room. */
@@ -185,4 +201,8 @@ export function networkOf(address = ""): string {
 /** The site of a holder that is a network of IPv6: its first 48 bits. */
 function siteOf(holder: string): string | undefined {
   return /^([0-9a-f]+:){3}(?=[0-9a-f]+$)/i.exec(holder)?.[0];
+}
+
+function named(holder: string): Pick<Part, "holder" | "site"> {
+  return { holder, site: siteOf(holder) };
 }

@@ -55,6 +55,7 @@ const ownerKept: Kept<Owner> = {
 export class Projects {
   readonly #db: Database;
   readonly #table: Table<Project>;
+  #moves = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -180,7 +181,13 @@ export class Projects {
     }));
   }
 
+  /** Number of times that projects were given to other owners, since the process started. */
+  get moves(): number {
+    return this.#moves;
+  }
+
   setOwner(ids: readonly string[], owner: Owner, at: number): void {
+    this.#moves += 1;
     this.#table.update({ owner, updatedAt: at }, "WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
 import type { Statement } from "./fake/fake-machine.ts";
 import { ServiceOnFakes } from "./fake/fake-service.ts";
 import { primary, project } from "./rig.ts";
@@ -27,7 +28,7 @@ async function send(body: object, headers: Readonly<Record<string, string>> = {}
     },
     from: "10.0.0.1",
     gone: new AbortController().signal,
-    hold: () => ({ take: () => true, hold: () => {}, room: () => Promise.resolve(true), release: () => {} }),
+    hold: (endpointId: string) => new Shares().of(endpointId),
     body: () => Promise.resolve(JSON.stringify(body)),
   };
   const { status, body: text, pieces = [] } = await fakes.postgres.driverAccess.answer(call);

@@ -15,7 +15,14 @@ import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
 
 const headers = { "neon-connection-string": "postgresql://app:secret@ep-main.localhost/stock" };
-const holding = { take: () => true, hold: () => {}, room: () => Promise.resolve(true), release: () => {} };
+const nothing = () => {};
+const holding = {
+  take: () => true,
+  hold: nothing,
+  room: () => Promise.resolve(true),
+  moveTo: nothing,
+  release: nothing,
+};
 
 /** A request whose body is read with the first call. */
 function call(gone: AbortSignal, body = JSON.stringify({ query: "SELECT pg_sleep(600)" })): SqlCall {

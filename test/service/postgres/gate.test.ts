@@ -21,18 +21,18 @@ let shop: Shop;
 let gate: Gate;
 let sessions: Sessions;
 /** What follows the changes of the service now. */
-let followers: Set<() => void>;
+let followers = new Set<() => void>();
 let server: Running | undefined;
 beforeEach(() => {
   shop = new Shop();
   sessions = new Sessions();
-  followers = new Set();
   server = running;
   // The clients of the gate are those of the computes.
   shop.core.context.backend.connections = ({ id }, pooled) => sessions.count(id, pooled);
   shop.core.context.backend.directConnections = () =>
     new Map(sessions.endpoints().map((id) => [id, sessions.count(id, false)]));
   gate = newGate();
+  followers = new Set();
 });
 
 /** `budget`: that of the clients that have logged in. */

@@ -34,6 +34,22 @@ it("bytes that are given back are free, once, and nothing is left of a holder th
   expect([bytes.all, bytes.holders]).toEqual([0, 0]);
 });
 
+it("what a holder holds goes to another one whose share has room for it, and so nobody comes to hold more by that", () => {
+  const bytes = new Shares(96);
+  const parts = Array.from({ length: 48 }, () => bytes.of("one"));
+  expect(parts.every((part) => part.take(1))).toBe(true);
+  for (const part of parts) part.moveTo(undefined);
+  expect(most(bytes, "one")).toBe(0);
+  for (const part of parts) part.moveTo("two");
+  expect([bytes.all, bytes.holders, most(bytes, "two"), most(bytes, "one")]).toEqual([48, 1, 0, 24]);
+  const more = bytes.of("three");
+  expect(more.take(6)).toBe(true);
+  more.moveTo("two");
+  expect([bytes.all, bytes.holders]).toEqual([78, 3]);
+  for (const part of [...parts, more]) part.release();
+  expect([bytes.all, bytes.holders]).toEqual([24, 1]);
+});
+
 /** A clock whose timers end with `late`. */
 function patience(): { after: (ms: number, act: () => void) => () => void; late: () => void; open: () => number } {
   const timers = new Map<() => void, number>();

@@ -1,4 +1,4 @@
-import { ownerOf } from "../../accounts/owner.ts";
+import { ownerOf, presentOwnerOf } from "../../accounts/owner.ts";
 import { messageOf } from "../../error-message.ts";
 import { Repeated } from "../../repeated.ts";
 import { ServerFailed } from "../host/failure.ts";
@@ -44,7 +44,9 @@ export async function withProcesses(
   };
   const count = async () => {
     all = await processes.numberAt(data);
-    if (server.running) hold();
+    if (!server.running) return;
+    place.moveTo(presentOwnerOf(store, endpointId));
+    hold();
   };
   const counting = new Repeated(clock, everyMs, count, (error) => ports.report(messageOf(error)));
   const end = () => {

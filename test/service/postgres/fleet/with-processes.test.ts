@@ -60,6 +60,32 @@ it("sessions without a client, as PgBouncer leaves them, count in the share of t
   }
 });
 
+it("the processes of a server are in the share of the new owner of its project, and no more in that of the former one", async () => {
+  const fakes = new ServiceOnFakes();
+  fakes.machine.most = 2 * (24 + 23);
+  const branches = [{ id: "br-second", name: "main", default: true, roles: ["app"] }];
+  const endpoints = [{ id: "ep-second", branchID: "br-second", type: "read_write", autoscaling_limit_max_cu: 1 }];
+  const organization = { id: "org-a", plan: "scale", members: [{ account: "acc-ana", role: "admin" }] };
+  const second = { id: "second", owner: "acc-ana", branches, endpoints };
+  await fakes.start({ ...seed, organizations: [organization], projects: [...seed.projects, second] });
+  const startSecond = async () => {
+    await fakes.send("POST /projects/second/endpoints/ep-second/start");
+    const last = () => fakes.store.operations.page("second", { beforeSeq: undefined, limit: 1 })[0];
+    await fakes.until(() => ["finished", "failed"].includes(last()?.status ?? ""));
+    return last()?.status;
+  };
+  try {
+    expect([await start(fakes, primary), await startSecond()]).toEqual([["finished", undefined], "failed"]);
+    await fakes.send("POST /users/me/projects/transfer", { destination_org_id: "org-a", project_ids: [project] });
+    fakes.machine.number = 24;
+    fakes.clock.advance(1000);
+    await fakes.clock.looks();
+    expect(await startSecond()).toBe("finished");
+  } finally {
+    await fakes[Symbol.asyncDispose]();
+  }
+});
+
 it("the processes of servers are not counted where the system sets no limit", async () => {
   const fakes = new ServiceOnFakes();
   const counted = vi.spyOn(fakes.machine, "numberAt");
