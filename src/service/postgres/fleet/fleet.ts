@@ -145,7 +145,7 @@ export class Fleet {
 
   #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
     const running = this.#serverOn(directory);
-    return running ? act(this.#sessionsOf(running)) : this.#serving(directory, edition, act);
+    return running ? act(this.#sessionsOf(running)) : this.#own.serving(directory, edition, act);
   }
 
   #serverOn(data: string): Running | undefined {
@@ -234,17 +234,7 @@ export class Fleet {
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
   async #settleAlone(branch: BranchPlace, edition: Edition): Promise<void> {
     if (this.#catalogs.isCurrent(branch.branchId)) return;
-    await this.#serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect));
-  }
-
-  /** Runs a server on data that no compute uses, until `act` has ended. */
-  async #serving<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
-    const server = await this.#own.serve(directory, edition);
-    try {
-      return await act((database) => server.connect(database));
-    } finally {
-      await server.stop();
-    }
+    await this.#own.serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect));
   }
 
   async #run(

@@ -8,8 +8,9 @@ import { lastLimits } from "../data/backup.ts";
 import { mayHavePrepared } from "../data/prepared-files.ts";
 import { ServerFailed } from "../host/failure.ts";
 import { largerOf, type ServerConfig } from "../server/config.ts";
-import type { OwnServer, Serve } from "../server/own-server.ts";
+import type { Act, Serve } from "../server/own-server.ts";
 import type { PostgresServer, ServerPlace } from "../server/server.ts";
+import type { Edition } from "../server/templates.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 import { ownConfig } from "./server-configs.ts";
 
@@ -33,32 +34,32 @@ export class OwnServers {
     return [...this.#running.values()];
   }
 
-  /** Begins once fewer than four run for the owner of the branch: their processes count in no share of those. */
-  serve(...wanted: Parameters<Serve>): ReturnType<Serve> {
+  /** Runs one until `act` has ended. Of an owner a few at once: no share has their processes. */
+  serving<Result>(data: string, edition: Edition, act: Act<Result>): Promise<Result> {
     const { store } = this.#ports;
-    const { promise, resolve, reject } = Promise.withResolvers<OwnServer>();
-    const run = async () => {
-      const { server, own } = await this.#start(...wanted);
-      resolve(own);
-      await server.ended;
-      this.#running.delete(server);
-    };
-    // The directory of a branch's data is named after it, also where that is being made.
-    const [branchId = ""] = basename(wanted[0]).split(".");
+    // The directory of a branch's data is named after it.
+    const [branchId = ""] = basename(data).split(".");
     const { projectId = branchId } = store.branches.byId(branchId) ?? {};
-    this.#ofOwner.take(ownerOfProject(store, projectId), run, projectId).catch(reject);
-    return promise;
+    const run = async () => {
+      const server = await this.serve(data, edition);
+      try {
+        return await act((database) => server.connect(database));
+      } finally {
+        await server.stop();
+      }
+    };
+    return this.#ofOwner.take(ownerOfProject(store, projectId), run, projectId);
   }
 
-  async #start(...[data, edition, more = {}]: Parameters<Serve>) {
+  async serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
     const { ends, home, sessions } = this.#ports;
     if (ends.aborted) throw serviceEnds();
-    const base = ownConfig(this.#ports, data, edition.major);
+    const own = ownConfig(this.#ports, data, edition.major);
     // Prepared transactions need the locks that they had.
-    const before = (await mayHavePrepared(data)) ? await lastLimits(data) : base.limits;
+    const before = (await mayHavePrepared(data)) ? await lastLimits(data) : own.limits;
     const maxLocks = settingNumber(more.settings ?? {}, "max_locks_per_transaction");
-    const limits = largerOf(before, { ...base.limits, maxLocks });
-    const config = { ...base, ...more, limits, settings: { ...base.settings, ...more.settings } };
+    const limits = largerOf(before, { ...own.limits, maxLocks });
+    const config = { ...own, ...more, limits, settings: { ...own.settings, ...more.settings } };
     const logFile = home.making(`${basename(data)}.log`);
     const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config).catch(async (error) => {
       await rm(logFile, { force: true });
@@ -72,9 +73,9 @@ export class OwnServers {
       await stop();
       throw serviceEnds();
     }
-    const connect: OwnServer["connect"] = (database, login) => sessions.open(config, database, login);
     this.#running.set(server, logFile);
-    return { server, own: { connect, stop } };
+    server.onEnd(() => this.#running.delete(server));
+    return { connect: (database, login) => sessions.open(config, database, login), stop };
   }
 
   /** Stops all, whatever is done on them: a client's function may run there, and never end. */

@@ -22,13 +22,13 @@ function serving(ends: AbortSignal, onLaunch = () => {}) {
     writeFileSync(logFile, "");
     counts.starts += 1;
     onLaunch();
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const followers: (() => void)[] = [];
     const stop = () => {
       counts.stops += 1;
-      resolve();
-      return ended;
+      for (const follower of followers) follower();
+      return Promise.resolve();
     };
-    return Promise.resolve(Object.assign(JSON.parse("{}"), { stop, ended }));
+    return Promise.resolve(Object.assign(JSON.parse("{}"), { stop, onEnd: (one: () => void) => followers.push(one) }));
   };
   const home = { making: (name: string) => join(directory.path, name) };
   const store = {
@@ -58,25 +58,26 @@ it("the log of a server of the service's own is kept small until that server end
   expect([counts, existsSync(log), own.logs]).toEqual([{ starts: 1, stops: 1 }, false, []]);
 });
 
-it("no more than four servers of the service's own run for an owner at once, and none begins as the service ends", async () => {
+it("no more than four servers on idle data run for an owner at once, and none begins as the service ends", async () => {
   const ends = new AbortController();
   const { own, counts } = serving(ends.signal);
-  const dataOf = (branchId: string, generation: number) => {
+  const begun: (() => void)[] = [];
+  const serve = (branchId: string, generation: number) => {
     const data = join(directory.path, `${branchId}.${generation}`);
     mkdirSync(data);
     for (const part of ["pg_twophase", "global"]) symlinkSync(join(directory.path, part), join(data, part));
-    return data;
+    return own.serving(data, edition, () => new Promise<void>((resolve) => begun.push(resolve)));
   };
-  const ofOne = [1, 2, 3, 4, 5, 6].map((generation) => own.serve(dataOf("br-p-one", generation), edition));
-  const [first] = await Promise.all(ofOne.slice(0, 4));
-  expect(counts.starts).toBe(4);
+  const ofOne = [1, 2, 3, 4, 5, 6].map((generation) => serve("br-p-one", generation));
+  await expect.poll(() => begun.length).toBe(4);
   // Another owner's does not wait, nor does one of a branch that is gone by now.
-  await Promise.all(["br-p-two", "br-gone"].map((branchId) => own.serve(dataOf(branchId, 1), edition)));
-  expect(counts.starts).toBe(6);
-  await first?.stop();
-  await ofOne[4];
-  expect(counts.starts).toBe(7);
+  const others = ["br-p-two", "br-gone"].map((branchId) => serve(branchId, 1));
+  await expect.poll(() => begun.length).toBe(6);
+  expect(counts).toEqual({ starts: 6, stops: 0 });
+  begun[0]?.();
+  await expect.poll(() => begun.length).toBe(7);
   ends.abort();
-  await Promise.all([expect(ofOne[5]).rejects.toThrow("the service ends"), own.close()]);
+  for (const end of begun) end();
+  await Promise.all([...ofOne.slice(0, 5), ...others, expect(ofOne[5]).rejects.toThrow("the service ends")]);
   expect([counts, own.logs]).toEqual([{ starts: 7, stops: 7 }, []]);
 });
