@@ -95,6 +95,16 @@ describe("the login of a client", () => {
     expect("clientKey" in secret && secret.clientKey.length).toBe(32);
   });
 
+  it("a client that proves another password is refused, and told for which role", async () => {
+    const [client, proxy] = duplexPair();
+    const login = logIn(client, { password: "wrong" }).catch(String);
+    expect(await refusal(authenticate(proxy, Buffer.alloc(0), claim))).toBe(
+      '28P01 password authentication failed for user "app"',
+    );
+    client.destroy();
+    await login;
+  });
+
   it("an answer without a name is that of a mechanism which nobody offers", async () => {
     expect(await refusal(authenticate(one, message("p", "\0\0\0\0\x01x"), claim))).not.toContain("malformed");
   });

@@ -124,6 +124,19 @@ describe("servers of a user that is not the service's", () => {
     expect([outcomes, copies.length]).toEqual(isRoot ? [all, 1] : [Array(3).fill("EPERM"), 1]);
   });
 
+  it("programs are copied again when those of their directory have changed", async () => {
+    const home = Object.assign(await opened(), { user: { uid: other, gid: other } });
+    const programs = join(directory, "above", "one");
+    mkdirSync(join(programs, "bin"), { recursive: true });
+    chmodSync(join(directory, "above"), 0o700);
+    const copies = new Set<unknown>();
+    for (const changedAt of [1000, 1000, 2000]) {
+      utimesSync(join(programs, "bin"), changedAt, changedAt);
+      copies.add(await home.reachable(programs, "copy").catch(codeOf));
+    }
+    expect(copies.size).toBe(isRoot ? 2 : 1);
+  });
+
   it("programs behind a link that the user may follow are copied where that may not enter a directory above them", async () => {
     const home = Object.assign(await opened(), { user: { uid: other, gid: other } });
     const programs = join(directory, "closed", "programs");
