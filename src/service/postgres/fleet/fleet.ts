@@ -89,6 +89,8 @@ export class Fleet {
   /** Stops the server of a compute, where it runs. */
   async stop(endpointId: string): Promise<void> {
     const running = this.#running.get(endpointId);
+    // Clients of a compute that is gone do not wait for the turn, which may be a copy's for minutes.
+    if (!this.#ports.store.endpoints.byId(endpointId)) this.#ports.clients.logOut(endpointId, undefined);
     if (running) await this.#turns.take(running.endpoint.branchId, () => this.#stop(endpointId));
   }
 
@@ -105,8 +107,7 @@ export class Fleet {
         if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
       };
       const config = { ...before.config, settings: allowedOf(endpoint.settings.pg_settings) };
-      const { processes, home } = this.#ports;
-      await writeConfig(before.data, config, { processes, user: home.user });
+      await writeConfig(before.data, config, { ...this.#ports, user: this.#ports.home.user });
       before.endpoint = endpoint;
       await this.#bring(before).catch(restart);
     });

@@ -14,7 +14,10 @@ export class Rejection extends Error {
 
 /** The end of a session whose login holds no more. */
 export function loggedOut(): Rejection {
-  return new Rejection("57P01", "terminating connection: a password of the branch was reset, or the role deleted");
+  return new Rejection(
+    "57P01",
+    "terminating connection: a password of the branch was reset, or the role or compute deleted",
+  );
 }
 
 /** The reason of a server that opens no session in time. */

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { arrive } from "../../../../src/service/computes/connect.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { Sessions } from "../../../../src/service/postgres/fleet/sessions.ts";
 import { Visitor } from "../../console/visitor.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
@@ -249,6 +250,23 @@ it("a service that ends waits for the server on which it reads for a caller", as
   held.resolve(undefined);
   expect(await stopping).toBe(0);
   await reading;
+});
+
+it("the clients of a compute that is deleted are sent away at once, also while its branch is copied, for which its server goes on", async () => {
+  await start();
+  const ended = vi.spyOn(Sessions.prototype, "logOut");
+  onTestFinished(() => ended.mockRestore());
+  const held = Promise.withResolvers<undefined>();
+  fakes.machine.answer = ({ sql }) => (sql.includes("pg_backup_start") ? held.promise : undefined);
+  await fakes.send(`POST /projects/${project}/branches`, {});
+  await fakes.until(() => fakes.machine.asked("postgres").some((sql) => sql.includes("pg_backup_start")));
+  expect((await fakes.send(`DELETE ${compute}`)).status).toBe(200);
+  await fakes.clock.looks();
+  expect([ended.mock.calls, fakes.machine.servers.size]).toEqual([[[primary, undefined]], 1]);
+  held.resolve(undefined);
+  await fakes.settled();
+  await fakes.until(() => fakes.machine.servers.size === 0);
+  expect(fakes.operations().at(-1)?.status).toBe("finished");
 });
 
 it("an operation on a branch waits for two readings of its schema at most, however many callers there are", async () => {
