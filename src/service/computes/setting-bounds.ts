@@ -38,8 +38,6 @@ const bounded = `
   extra_float_digits -15 3
   from_collapse_limit 1 2147483647
   geqo_effort 1 10
-  geqo_generations 0 2147483647
-  geqo_pool_size 0 2147483647
   geqo_seed 0 1 real
   geqo_selection_bias 1.5 2 real
   geqo_threshold 2 2147483647

@@ -36,6 +36,9 @@ describe("the settings of a compute", () => {
     "search_path_of_mine",
     // Its file would have the content that a client wants.
     "track_commit_timestamp",
+    // A plan of two tables would take days, also in a session of the service.
+    "geqo_generations",
+    "geqo_pool_size",
     // In lower case its first letter, KELVIN SIGN, would be k.
     "wor\u212a_mem",
     "work_mem\n",
