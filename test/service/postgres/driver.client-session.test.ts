@@ -23,3 +23,16 @@ it("a session whose client has left by the time that it is open is cancelled bef
   await inSession(client, admission, AbortSignal.abort(), () => Promise.resolve(done.push("statement")));
   expect(done).toEqual(["cancel", "statement", "close"]);
 });
+
+it("a client that leaves after its statement has nothing cancelled: another's process may have the number by then", async () => {
+  const done: string[] = [];
+  const client = Object.assign(JSON.parse("{}"), {
+    cancel: () => done.push("cancel"),
+    close: () => done.push("close"),
+  });
+  const admission = Object.assign(JSON.parse("{}"), { logout: new AbortController().signal });
+  const gone = new AbortController();
+  await inSession(client, admission, gone.signal, () => Promise.resolve(done.push("statement")));
+  gone.abort();
+  expect(done).toEqual(["statement", "close"]);
+});

@@ -31,8 +31,8 @@ it("holders take turns, and each one's callers come in their order", async () =>
     slots.take(async () => {
       begun.push(name);
     }, holder);
-  const first = [take("a1", "a"), take("a2", "a"), take("a3", "a"), take("b1", "b"), take("none"), take("b2", "b")];
-  await Promise.all(first);
-  expect(begun).toEqual(["a1", "a2", "b1", "none", "a3", "b2"]);
+  const first = ["a1", "a2", "a3", "a4"].map((name) => take(name, "a"));
+  await Promise.all([...first, take("b1", "b"), take("none"), take("b2", "b")]);
+  expect(begun).toEqual(["a1", "a2", "b1", "none", "a3", "b2", "a4"]);
   expect(slots.taken).toBe(0);
 });

@@ -54,6 +54,8 @@ it("a replica that does not follow, and is no further a minute later, starts aga
 
 it("a replica that follows between two looks, gets further, does not answer or is another server is left alone", async () => {
   const { running, started, looks } = watched();
+  await looks(following);
+  await looks(following);
   await looks(at("0/1"));
   await looks(following);
   await looks(at("0/1"));

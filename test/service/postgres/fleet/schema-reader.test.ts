@@ -34,11 +34,12 @@ async function listening(answer: (connection: Socket, chunk: Buffer) => void): P
 function readerOf(
   connect: (database: string) => Promise<SqlClient>,
   processShares = new Shares(Number.POSITIVE_INFINITY),
+  ensure = () => Promise.resolve(),
 ): SchemaReader {
   return new SchemaReader({
     store: new Shop().core.context.store,
     fleet: { reading: (_branch, _version, act) => act(connect) },
-    copies: { ensure: () => Promise.resolve() },
+    copies: { ensure },
     processShares,
   });
 }
@@ -66,6 +67,21 @@ it("a schema cannot be read now where its branch's data, or a program of Postgre
     );
   const refusal = refusals.unprocessable("not here");
   await expect(readerOf(() => Promise.reject(refusal)).read(main, "stock")).rejects.toBe(refusal);
+});
+
+it("the schema of a branch is read once it has its data, and not before", async () => {
+  const steps: string[] = [];
+  const note = async (step: string) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    steps.push(step);
+  };
+  const connect = async () => {
+    steps.push("read");
+    throw new ServerFailed("no session");
+  };
+  const reading = readerOf(connect, undefined, () => note("has its data")).read(main, "stock");
+  await expect(reading).rejects.toThrow("no session");
+  expect(steps).toEqual(["has its data", "read"]);
 });
 
 it("the session in which a schema could not be read is ended, and its client's end heard no more", async () => {

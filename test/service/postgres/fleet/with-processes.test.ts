@@ -145,7 +145,7 @@ async function alone(counted: () => Promise<number>, ended: Promise<null> = new 
   await Promise.resolve();
   const launch = () => Promise.resolve(server);
   const { expectClient } = await withProcesses(ports, { endpointId: shopPrimary, data: "/data", config }, launch);
-  return { clock, expectClient, server, held: () => processShares.all };
+  return { clock, clients: ports.clients, expectClient, server, held: () => processShares.all };
 }
 
 it("a server that has ended before anybody followed it has given its processes back, and is not counted", async () => {
@@ -165,9 +165,13 @@ it("a count of processes that comes after the end of their server takes none of 
 });
 
 it("a process that PgBouncer has kept is counted once, as that of the next client", async () => {
-  const { clock, expectClient, held } = await alone(() => Promise.resolve(30));
+  const { clients, clock, expectClient, held } = await alone(() => Promise.resolve(30));
   await clock.advance(1000);
   const before = held();
   expectClient();
   expect([before, held()]).toEqual([30, 29]);
+  for (const pooled of [true, false])
+    clients.open({ endpointId: shopPrimary, pooled, counts: true, logout: new AbortController() });
+  await clock.advance(1000);
+  expect(held()).toBe(28);
 });

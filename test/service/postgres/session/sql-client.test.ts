@@ -66,6 +66,19 @@ it.each([
   await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
 });
 
+it("goes on after an answer that was too long, where the server says little more of it", async () => {
+  const long = Buffer.concat([message("N", Buffer.alloc(900)), message("N", Buffer.alloc(1500)), message("Z", "I")]);
+  const client = await loggingIn(welcome, long);
+  await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
+  let isClosed = false;
+  void client.closed.then(() => {
+    isClosed = true;
+  });
+  await elapsed(realClock, 50);
+  expect(isClosed).toBe(false);
+  client.close();
+});
+
 it("ends the connection of a statement that goes on saying things after it was told to end", async () => {
   const notice = message("N", Buffer.alloc(1000));
   const client = await loggingIn(welcome, Buffer.concat(Array<Buffer>(2000).fill(notice)));
