@@ -25,3 +25,13 @@ it("a key shows who made it, its project and its use: in a list, when it is made
     revoked: true,
   });
 });
+
+it("a list shows of each key who made it, also where others made some of the same name", () => {
+  const shop = new Shop();
+  for (const key of [keys.bob, keys.ana]) shop.send(key, `POST ${path}`, { key_name: "one", project_id: project });
+  const listed = Object.values(shop.send(keys.ana, `GET ${path}`).body).slice(-2);
+  expect(listed).toMatchObject([
+    { created_by: { name: "bob@example.com" } },
+    { created_by: { name: "ana@example.com" } },
+  ]);
+});

@@ -166,3 +166,11 @@ it("each project has a lock of its own", () => {
   });
   expect(elsewhere.status).toBe(201);
 });
+
+it("a change sets an attribute to no and to nought, as to any other value", () => {
+  const shop = new Shop();
+  shop.patch(primary, { disabled: true, suspend_timeout_seconds: 3600 });
+  shop.finishOperations();
+  const change = { disabled: false, suspend_timeout_seconds: 0 };
+  expect(shop.patch(primary, change).endpoint).toMatchObject(change);
+});
