@@ -318,3 +318,15 @@ it.each([
   shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
   expect(shop.ana(line, body).status).toBe(status);
 });
+
+it("a list of the projects of an organization tells nobody else whether there is that organization", () => {
+  const shop = new Shop();
+  const refused = ["org-other", "org-nowhere"].map((id) => {
+    const { status, body } = shop.ana(`GET /projects?org_id=${id}`);
+    return [status, body["message"]];
+  });
+  expect(refused).toEqual([
+    [404, "organization not found"],
+    [404, "organization not found"],
+  ]);
+});

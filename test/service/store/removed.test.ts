@@ -76,6 +76,8 @@ it("what belongs to a deleted project is found no more by anything, before it is
     projects.list({ owners: [owner], limit: 10 }).map(({ id }) => id),
     unbooked.since([owner], [0], { at: shop.time.now(), timeScale: 1, sizes: {} }),
     projects.find([owner], { search: "", state: "", sort: "" }, { page: 1, size: 10 }).total,
+    [...endpoints.goneAmong(["ep-more-1"])],
+    endpoints.nextToSuspend(),
   ];
   const nothing = [
     404,
@@ -96,6 +98,8 @@ it("what belongs to a deleted project is found no more by anything, before it is
     ["shop-two"],
     [0],
     1,
+    ["ep-more-1"],
+    undefined,
   ];
   expect(found()).toEqual(nothing);
   // Suspensions, the end of a connection and that of a branch are due by now.
