@@ -305,3 +305,23 @@ describe("computes", () => {
     expect([connections.any(primary), connections.any(second)]).toEqual([false, true]);
   });
 });
+
+describe("projects", () => {
+  const usual = (seconds: number) => ({ project: { default_endpoint_settings: { suspend_timeout_seconds: seconds } } });
+
+  it("the usual computes of projects are told apart by their inactivity alone", () => {
+    shop.ana(`PATCH /projects/${project}`, usual(3600));
+    shop.ana(`PATCH /projects/${other}`, usual(7200));
+    const found = store.projects.usualShapes([project, other]).map((one) => one.usual.suspend_timeout_seconds);
+    expect(found.toSorted()).toEqual([3600, 7200]);
+  });
+
+  it("a deleted branch counts among those of its owner no more, also while it can be recovered", () => {
+    shop = new Shop({ branchRecovery: true });
+    const { projects } = shop.core.context.store;
+    const count = () => projects.countWithin({ kind: "organization", id: "org-shop" }, "branches");
+    const before = count();
+    shop.ana(`DELETE /projects/${project}/branches/${staging}`);
+    expect([before, count()]).toEqual([4, 3]);
+  });
+});
