@@ -22,6 +22,14 @@ function state(): [string, boolean] {
   return [fakes.compute().currentState, fakes.machine.servers.size === 1];
 }
 
+it("an operation that is made to fail fails with the reason, although its work succeeds", async () => {
+  await fakes.send(`POST ${compute}/start`);
+  const { operations } = fakes.store;
+  fakes.core.change(() => fakes.operations().forEach(({ id }) => operations.forceFailure(id, "made to fail")));
+  await fakes.settled();
+  expect(fakes.operations().at(-1)).toMatchObject({ status: "failed", error: "made to fail" });
+});
+
 describe("a server that ended on its own", () => {
   /** Ends the server, and waits for what the service makes of it. */
   async function crash(): Promise<void> {

@@ -313,7 +313,7 @@ describe("projects", () => {
     shop.ana(`PATCH /projects/${project}`, usual(3600));
     shop.ana(`PATCH /projects/${other}`, usual(7200));
     const found = store.projects.usualShapes([project, other]).map((one) => one.usual.suspend_timeout_seconds);
-    expect(found.toSorted()).toEqual([3600, 7200]);
+    expect(new Set(found)).toEqual(new Set([3600, 7200]));
   });
 
   it("a deleted branch counts among those of its owner no more, also while it can be recovered", () => {
