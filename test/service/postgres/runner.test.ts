@@ -22,12 +22,14 @@ function state(): [string, boolean] {
   return [fakes.compute().currentState, fakes.machine.servers.size === 1];
 }
 
-it("an operation that is made to fail fails with the reason, although its work succeeds", async () => {
-  await fakes.send(`POST ${compute}/start`);
+it("a suspension that is made to fail fails with the reason, and its compute is idle, as its server has ended", async () => {
+  await start();
+  await fakes.send(`POST ${compute}/suspend`);
   const { operations } = fakes.store;
   fakes.core.change(() => fakes.operations().forEach(({ id }) => operations.forceFailure(id, "made to fail")));
   await fakes.settled();
   expect(fakes.operations().at(-1)).toMatchObject({ status: "failed", error: "made to fail" });
+  expect(state()).toEqual(["idle", false]);
 });
 
 describe("a server that ended on its own", () => {
