@@ -147,6 +147,19 @@ describe("a restore", () => {
     expect(await items(started?.endpoint_id)).toEqual(["early", "late"]);
   });
 
+  it("a restore to before the API made a role, whose name one of SQL had, gives it that one, with its password", async () => {
+    const direct = new URL(await rig.uri());
+    await rig.query(direct.href, "CREATE ROLE early LOGIN PASSWORD 'known'");
+    await sleep(50);
+    const wanted = { source_branch_id: main, source_timestamp: new Date().toISOString(), preserve_under_name: "made" };
+    await sleep(50);
+    await rig.newRole("early");
+    await rig.change("POST", `${branches}/${main}/restore`, wanted);
+    expect((await rig.call("GET", `${branches}/${main}/roles/early`)).status).toBe(404);
+    Object.assign(direct, { username: "early", password: "known" });
+    expect(await rig.query(direct.href, "SELECT current_user AS is")).toEqual([{ is: "early" }]);
+  });
+
   it("can be repeated to a moment after it, over the restart of the service", async () => {
     await rig.query(await rig.uri(), "INSERT INTO item VALUES ('second')");
     await sleep(50);

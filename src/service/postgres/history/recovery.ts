@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { type HistoryPoint, lsnOf, positionOf } from "../../domain/history-point.ts";
 import type { BranchData } from "../../store/branch-data.ts";
 import type { CatalogThen } from "../../store/catalog.ts";
-import { type BranchCatalog, broughtInto } from "../catalog/branch-catalog.ts";
 import { presentIn, presentQuery } from "../catalog/catalog-changes.ts";
 import { checkpointOf } from "../data/backup.ts";
 import { pointInWords } from "../data/point.ts";
@@ -33,7 +32,7 @@ export interface RecoveryPorts {
 
 /** The catalogue of a recovered server. */
 export interface Present {
-  /** Of its roles that the API made, or has known. */
+  /** Of its privileged role and the roles that the API made, but of none that a client made of such a name. */
   roleNames: readonly string[];
   /** Roles that the API made. */
   roles: CatalogThen["roles"];
@@ -77,7 +76,7 @@ export async function recover(
   const server = await ports.serve(to, await exactly(point, base, join(to, "pg_wal")));
   let present: Present;
   try {
-    present = await catalogIn(server.connect("postgres"), broughtInto(source));
+    present = await catalogIn(server.connect("postgres"));
   } finally {
     await server.stop();
   }
@@ -112,25 +111,16 @@ async function marked(client: Pick<SqlClient, "query">, now: () => number): Prom
 }
 
 /** Only the service makes roles members of the privileged role, and makes all of the API's members. */
-const isOfAPI = `oid IN (SELECT member FROM pg_auth_members
-  WHERE roleid = (SELECT oid FROM pg_roles WHERE rolname =${literal(privilegedRole)}))`;
+const rolesOfAPI = `SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname =${literal(privilegedRole)} OR oid IN (
+  SELECT member FROM pg_auth_members WHERE roleid = (SELECT oid FROM pg_roles WHERE rolname =${literal(privilegedRole)}))`;
 
-async function catalogIn(connecting: Promise<SqlClient>, brought: BranchCatalog): Promise<Present> {
+async function catalogIn(connecting: Promise<SqlClient>): Promise<Present> {
   using client = await connecting;
   const databases = presentIn(await readableRows(client, presentQuery));
-  // Clients may make a million others.
-  const known = [privilegedRole, ...brought.roles.map(({ name }) => name)].map(literal).join(", ");
-  const found = await client.query(
-    `SELECT rolname, rolcanlogin, ${isOfAPI} FROM pg_roles WHERE rolname IN (${known}) OR ${isOfAPI}`,
-  );
-  const roles = found.map(([name = "", login, own]) => ({
-    name: name ?? "",
-    login: login === "t",
-    isOwn: own === "t",
-  }));
+  const roles = (await client.query(rolesOfAPI)).map(([name, login]) => ({ name: name ?? "", login: login === "t" }));
   return {
     roleNames: roles.map(({ name }) => name),
-    roles: roles.filter(({ isOwn }) => isOwn).map(({ name, login }) => ({ name, login })),
+    roles: roles.filter(({ name }) => name !== privilegedRole),
     databases: [...databases].map(([name, ownerName]) => ({ name, ownerName })),
   };
 }
