@@ -164,6 +164,8 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     max_client_conn: maxClients,
     listen_backlog: 4096,
     query_wait_timeout: 120,
+    // A client whose role has had another password since fails to get a session, and new ones are refused so long.
+    server_login_retry: 3,
     ignore_startup_parameters: "extra_float_digits",
     ...(program.preparesStatements && { max_prepared_statements: 1000 }),
     log_connections: 0,

@@ -87,6 +87,7 @@ server_idle_timeout = 30
 max_client_conn = 10000
 listen_backlog = 4096
 query_wait_timeout = 120
+server_login_retry = 3
 ignore_startup_parameters = extra_float_digits
 max_prepared_statements = 1000
 log_connections = 0
