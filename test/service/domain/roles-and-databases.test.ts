@@ -209,7 +209,8 @@ it.each([
   expect(messageOf(shop.ana(`POST ${roles}`, { role: { name } }))).toEqual([status, expect.stringContaining(message)]);
 });
 
-it("a role that owns a database is not deleted", () => {
+it("a role that owns databases is not deleted, and the oldest of them is named", () => {
+  changed(`POST ${databases}`, { database: { name: "another", owner_name: "neondb_owner" } });
   expect(messageOf(shop.ana(`DELETE ${roles}/neondb_owner`))).toEqual([
     422,
     'role "neondb_owner" owns database "neondb": delete that before, or give it another owner',
