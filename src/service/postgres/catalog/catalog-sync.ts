@@ -5,6 +5,7 @@ import { endAll } from "../session/end-sessions.ts";
 import { insideDatabase } from "../session/inside-database.ts";
 import { rollBackPrepared } from "../session/prepared.ts";
 import {
+  isOurs,
   privilegedAttributes,
   privilegedRole,
   putPrivilegedRole,
@@ -143,22 +144,17 @@ interface Names {
   databases: Set<string>;
 }
 
-/**
- * The databases of a server, and its roles that the API knows or has known: clients may make a million others. What
- * the service has made is known by a membership that no client can give.
- */
+/** The databases of a server, and its roles that the API knows or has known: clients may make a million others. */
 async function namesIn(client: Session, plan: SyncPlan): Promise<Names> {
   const known = new Set([privilegedRole, ...[...plan.applied.roles, ...plan.wanted.roles].map(({ name }) => name)]);
-  const rows = await client.query(`SELECT rolname, EXISTS (SELECT FROM pg_auth_members
-      WHERE member = pg_roles.oid AND pg_get_userbyid(roleid) = '${privilegedRole}')
-    FROM pg_roles WHERE rolname IN (${[...known].map(literal).join(", ")})`);
-  const isOurs = ([name = "", isMember]: TextRow) =>
-    isMember === "t" || name === privilegedRole || isBrought(plan, name ?? "");
-  const names = (of: readonly TextRow[]) => new Set(of.map(([name]) => name ?? ""));
+  const names = [...known].map(literal).join(", ");
+  const rows = await client.query(`SELECT rolname, ${isOurs} FROM pg_roles WHERE rolname IN (${names})`);
+  const isKnown = ([name, ours]: TextRow) => ours === "t" || isBrought(plan, name ?? "");
+  const namesOf = (of: readonly TextRow[]) => new Set(of.map(([name]) => name ?? ""));
   return {
-    roles: names(rows.filter(isOurs)),
-    ofClients: names(rows.filter((row) => !isOurs(row))),
-    databases: names(await client.query("SELECT datname FROM pg_database")),
+    roles: namesOf(rows.filter(isKnown)),
+    ofClients: namesOf(rows.filter((row) => !isKnown(row))),
+    databases: namesOf(await client.query("SELECT datname FROM pg_database")),
   };
 }
 

@@ -12,8 +12,7 @@ import { ServerFailed } from "../host/failure.ts";
 import { writePrivate } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
 import type { OwnServer } from "../server/own-server.ts";
-import { privilegedRole } from "../session/privileged-role.ts";
-import { literal } from "../session/quoting.ts";
+import { isOurs, privilegedRole } from "../session/privileged-role.ts";
 import { readableRows } from "../session/readable-names.ts";
 import { type SqlClient } from "../session/sql-client.ts";
 import type { Base, BranchHistory } from "./branch-history.ts";
@@ -110,14 +109,11 @@ async function marked(client: Pick<SqlClient, "query">, now: () => number): Prom
   return { at, position: positionOf(row?.[0] ?? "") };
 }
 
-/** Only the service makes roles members of the privileged role, and makes all of the API's members. */
-const rolesOfAPI = `SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname =${literal(privilegedRole)} OR oid IN (
-  SELECT member FROM pg_auth_members WHERE roleid = (SELECT oid FROM pg_roles WHERE rolname =${literal(privilegedRole)}))`;
-
 async function catalogIn(connecting: Promise<SqlClient>): Promise<Present> {
   using client = await connecting;
   const databases = presentIn(await readableRows(client, presentQuery));
-  const roles = (await client.query(rolesOfAPI)).map(([name, login]) => ({ name: name ?? "", login: login === "t" }));
+  const found = await client.query(`SELECT rolname, rolcanlogin FROM pg_roles WHERE ${isOurs}`);
+  const roles = found.map(([name, login]) => ({ name: name ?? "", login: login === "t" }));
   return {
     roleNames: roles.map(({ name }) => name),
     roles: roles.filter(({ name }) => name !== privilegedRole),

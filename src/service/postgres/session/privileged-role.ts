@@ -9,6 +9,10 @@ export const superuser = "cloud_admin";
 /** The vendor's role for what a tenant may do everywhere in its branch. No client can make or take its name. */
 export const privilegedRole = "neon_superuser";
 
+/** Of a row of `pg_roles`: true of this role and of the API's, its members. No client can make a role one of these. */
+export const isOurs = `(rolname = '${privilegedRole}' OR oid IN (SELECT member FROM pg_auth_members
+  WHERE roleid = (SELECT oid FROM pg_roles WHERE rolname = '${privilegedRole}')))`;
+
 /** The rights that differ by version of Postgres, whose number is as `server_version_num` has it. */
 export async function serverVersion(client: Session): Promise<number> {
   const [row] = await client.query("SHOW server_version_num");

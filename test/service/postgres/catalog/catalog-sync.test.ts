@@ -24,7 +24,7 @@ async function changes(
   const answers = (sql: string) => {
     if (sql.includes("server_version_num")) return [[version]];
     if (/datconnlimit = -2|pg_subscription/.test(sql)) return [];
-    if (sql.includes("pg_roles")) return existing.map((name) => [name, isOfAPI ? "t" : "f"]);
+    if (sql.includes("pg_roles")) return existing.map((name) => [name, isOfAPI || name === privilegedRole ? "t" : "f"]);
     if (sql.includes("datallowconn"))
       return [
         ["stock", "f", "-1"],
@@ -182,7 +182,7 @@ describe("a catalogue that changes", () => {
     let [open, running] = [0, 0];
     const answer = (database: string, sql: string) => {
       if (sql.startsWith("SHOW")) return [["170010"]];
-      if (sql.startsWith("SELECT rolname")) return ["neon_superuser", ...known].map((name) => [name]);
+      if (sql.startsWith("SELECT rolname")) return [[privilegedRole, "t"], ...known.map((name) => [name, "f"])];
       if (sql === "SELECT datname FROM pg_database") return present.map(([name]) => [name]);
       if (sql.startsWith("SELECT datname, pg_get_userbyid")) return present.map((one) => [...one, "f", "-1", "4711"]);
       if (/^SELECT ('ROLLBACK|datname, datname =|format|datistemplate|database FROM|datname, EXISTS)/.test(sql))

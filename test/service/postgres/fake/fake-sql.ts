@@ -72,8 +72,11 @@ const isOurs = (owner: string) => owner === "cloud_admin";
 /** Answers what the service asks of a server's catalogue; nothing to any other statement. */
 export function rowsOf(sql: string, values: readonly (string | null)[], { roles, databases, rows }: Content): Rows {
   const clients = Object.entries(databases).filter(([, owner]) => !isOurs(owner));
-  if (sql.startsWith("SELECT rolname, EXISTS"))
-    return Object.entries(roles).map(([role, { memberOf }]) => [role, memberOf.includes("neon_superuser") ? "t" : "f"]);
+  if (sql.startsWith("SELECT rolname, (rolname"))
+    return Object.entries(roles).map(([role, { memberOf }]) => [
+      role,
+      [role, ...memberOf].includes("neon_superuser") ? "t" : "f",
+    ]);
   if (sql === "SELECT datname FROM pg_database") return Object.keys(databases).map((database) => [database]);
   if (sql.startsWith("SELECT datname, rolname")) return clients;
   if (sql.startsWith("SELECT datname, pg_get_userbyid(datdba)"))
