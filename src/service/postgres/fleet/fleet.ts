@@ -61,8 +61,10 @@ export class Fleet {
     });
     this.#replicas = new ReplicaData(ports, this.storage);
     const restart = async (replica: StoredEndpoint) => {
+      const edition = await this.#editionOf(replica);
       await this.#stop(replica.id);
-      await this.#startReplica(replica, await this.#editionOf(replica));
+      // Data whose primary has ended would be settled first, and that waits for the change that ends the logins.
+      if (this.#serverOn(this.storage.of(replica.branchId).directory)) await this.#startReplica(replica, edition);
       return this.serverOf(replica.id);
     };
     const logouts = new Logouts({ ...ports, running: () => this.running(), restart });

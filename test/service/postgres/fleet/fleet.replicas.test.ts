@@ -253,6 +253,21 @@ describe("a replica", () => {
     expect(eventsFrom(moment)).toEqual([`start ${id}`]);
   });
 
+  it("a replica whose logins end late, as its primary has ended meanwhile, keeps the branch from no later change", async () => {
+    await start();
+    const id = await replica();
+    fakes.machine.answer = ({ sql, data }) => {
+      if (data !== fakes.replicaOf(id) || !sql.includes("pg_last_wal_replay_lsn")) return undefined;
+      fakes.machine.answer = () => undefined;
+      fakes.serverOf().crash();
+      return new Error("not now");
+    };
+    expect(await fakes.outcome(`POST ${branch}/roles/app/reset_password`)).toContain("apply_config failed");
+    await start();
+    await fakes.until(() => serverOf(id) !== undefined);
+    expect(await fakes.outcome(`POST ${branch}/roles/app/reset_password`)).toEqual(["apply_config finished"]);
+  });
+
   it("a replica comes back from its primary's growth with the settings that it has by then", async () => {
     await start();
     const id = await replica();
