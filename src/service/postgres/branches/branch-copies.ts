@@ -3,7 +3,7 @@ import { messageOf } from "../../error-message.ts";
 import { Turns } from "../../sharing/turns.ts";
 import type { CopyWanted } from "../../store/branch-data.ts";
 import type { Store } from "../../store/store.ts";
-import { ServerFailed } from "../host/failure.ts";
+import { ServerFailed, serviceEnds } from "../host/failure.ts";
 import type { BranchStorage, MadeData } from "./branch-storage.ts";
 
 /**
@@ -96,7 +96,7 @@ export class BranchCopies {
 
   #placeOf(branchId: string) {
     const { branches, projects } = this.#ports.store;
-    if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
+    if (this.#ports.ends.aborted) throw serviceEnds();
     const branch = branches.byId(branchId);
     const project = branch && projects.get(branch.projectId);
     return project && { branch, project };

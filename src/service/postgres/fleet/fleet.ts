@@ -7,7 +7,7 @@ import { BranchCatalogs } from "../branches/branch-catalogs.ts";
 import { BranchStorage } from "../branches/branch-storage.ts";
 import { canFollow } from "../data/backup.ts";
 import { forgetPrepared } from "../data/prepared-files.ts";
-import { Held, ServerFailed } from "../host/failure.ts";
+import { Held, ServerFailed, serviceEnds } from "../host/failure.ts";
 import { stopLeftover } from "../host/leftover.ts";
 import { allowedOf } from "../server/allowed-settings.ts";
 import { isBelow, type Limits, largerOf, limitsOf, mostReaders, type ServerConfig } from "../server/config.ts";
@@ -82,7 +82,7 @@ export class Fleet {
     const edition = await this.#editionOf(endpoint);
     if (this.#running.get(endpoint.id)?.endpoint.branchId !== endpoint.branchId) await this.stop(endpoint.id);
     await this.#turns.take(endpoint.branchId, async () => {
-      if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
+      if (this.#ports.ends.aborted) throw serviceEnds();
       await this.#stop(endpoint.id);
       await (isPrimary(endpoint) ? this.#startPrimary(endpoint, edition) : this.#startReplica(endpoint, edition));
     });
@@ -109,7 +109,8 @@ export class Fleet {
         if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
       };
       const config = { ...before.config, settings: allowedOf(endpoint.settings.pg_settings) };
-      await writeConfig(before.data, config, { ...this.#ports, user: this.#ports.home.user });
+      const { processes, home } = this.#ports;
+      await writeConfig(before.data, config, { processes, user: home.user });
       before.endpoint = endpoint;
       await this.#bring(before).catch(restart);
     });
@@ -252,7 +253,7 @@ export class Fleet {
     const counted = await withProcesses(this.#ports, { endpointId: endpoint.id, data, config }, launch);
     if (this.#ports.ends.aborted) {
       await counted.server.stop();
-      throw new ServerFailed("the service ends");
+      throw serviceEnds();
     }
     const running = { endpoint, generation, data, config, ...counted };
     this.#running.set(endpoint.id, running);

@@ -6,7 +6,7 @@ import { Turns } from "../../sharing/turns.ts";
 import { mostCopiesOfOwner } from "../branches/branch-copies.ts";
 import { lastLimits } from "../data/backup.ts";
 import { mayHavePrepared } from "../data/prepared-files.ts";
-import { ServerFailed } from "../host/failure.ts";
+import { serviceEnds } from "../host/failure.ts";
 import { largerOf, type ServerConfig } from "../server/config.ts";
 import type { Act, Serve } from "../server/own-server.ts";
 import type { PostgresServer, ServerPlace } from "../server/server.ts";
@@ -82,8 +82,4 @@ export class OwnServers {
   async close(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((server) => server.stop()));
   }
-}
-
-function serviceEnds(): ServerFailed {
-  return new ServerFailed("the service ends");
 }

@@ -7,7 +7,7 @@ import { mostCopiesOfOwner } from "../branches/branch-copies.ts";
 import type { BranchStorage } from "../branches/branch-storage.ts";
 import { makeStandby, removeStandby } from "../data/backup.ts";
 import { removeTree } from "../host/each-file.ts";
-import { ServerFailed } from "../host/failure.ts";
+import { serviceEnds } from "../host/failure.ts";
 import type { Edition } from "../server/templates.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
 
@@ -32,7 +32,7 @@ export class ReplicaData {
   }
 
   async #make(id: string, { directory, generation }: BranchPlace, edition: Edition): Promise<void> {
-    if (this.#ports.ends.aborted) throw new ServerFailed("the service ends");
+    if (this.#ports.ends.aborted) throw serviceEnds();
     const { home, newGeneration } = this.#ports;
     const [making, data] = [home.making(`${id}.${newGeneration()}`), home.replica(id)];
     try {

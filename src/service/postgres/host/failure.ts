@@ -8,6 +8,11 @@ export class ServerFailed extends Error {
   override name = "ServerFailed";
 }
 
+/** Of what is not begun any more, or is broken off, as the service ends. */
+export function serviceEnds(): ServerFailed {
+  return new ServerFailed("the service ends");
+}
+
 /** Clients of a server keep a role or a database from being changed: it has to start again. */
 export class Held extends ServerFailed {
   override name = "Held";
