@@ -124,7 +124,7 @@ export class Service {
       const route = caller && this.#api.match(method, path.slice(apiRoot.length))?.route;
       return !route || route.body === nothing ? undefined : { holder: caller.limitedAs, longest: longestBody };
     }
-    if (this.#console.serves(path)) return this.#console.bodyRoom(call);
+    if (this.#console.serves(call)) return this.#console.bodyRoom(call);
     return path.startsWith("/_") && isLocal(call) ? { holder: loopback, longest: longestBody } : undefined;
   }
 
@@ -137,7 +137,7 @@ export class Service {
   /** A call that its caller may make in a project, before any of it is carried out; `undefined` for any other. */
   reached(call: ServiceCall): Reached | undefined {
     const { method, path, headers } = call;
-    if (this.#console.serves(path)) return this.#console.reached(call);
+    if (this.#console.serves(call)) return this.#console.reached(call);
     const match = path.startsWith(`${apiRoot}/`) ? this.#api.match(method, path.slice(apiRoot.length)) : undefined;
     const caller = match && knownCaller(this.context.store, headers?.["authorization"]);
     if (!caller || this.#limiter?.refuses(caller, match.route, this.context.clock.now())) return undefined;
@@ -219,7 +219,7 @@ export class Service {
     }
     if (call.path.startsWith(`${apiRoot}/`)) return this.#answerApi(call, at, counts);
     if (call.path === "/healthz" && call.method === "GET") return jsonReply(200, { status: "ok" });
-    if (this.#console.serves(call.path)) return this.#console.answer(call, at);
+    if (this.#console.serves(call)) return this.#console.answer(call, at);
     return this.#answerLocal(call, at);
   }
 
@@ -275,12 +275,12 @@ export class Service {
     const request_id = requestIdOf(call) ?? this.context.ids.uuid();
     if (error instanceof Refusal) return refusalReply(error, request_id, { "x-request-id": request_id });
     const reply = this.internalError(error, request_id);
-    return this.#console.serves(call.path) ? this.#console.broken(request_id) : reply;
+    return this.#console.serves(call) ? this.#console.broken(request_id) : reply;
   }
 
   /** The answer to a call whose body is not read. */
   refused(call: ServiceCall, refusal: Refusal): ServiceReply {
-    return this.#console.serves(call.path) ? this.#console.refused(refusal) : refusalReply(refusal);
+    return this.#console.serves(call) ? this.#console.refused(refusal) : refusalReply(refusal);
   }
 
   /** Reports an internal error; the answer reveals nothing about it. */

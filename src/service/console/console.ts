@@ -63,9 +63,9 @@ export class Console {
     this.#login = new Login(context, this.#sessions);
   }
 
-  /** True for the paths of the console. */
-  serves(path: string): boolean {
-    return path === "/" || path.startsWith("/app/");
+  /** True for the pages and forms of the console: a call by another method is none of either. */
+  serves({ method, path }: Pick<ServiceCall, "method" | "path">): boolean {
+    return (path === "/" || path.startsWith("/app/")) && (method === "GET" || method === "POST");
   }
 
   /** The longest form, and in whose name it is kept; see `Service.bodyRoom`. */
@@ -78,7 +78,7 @@ export class Console {
 
   answer(call: ServiceCall, at: number): ServiceReply {
     const asset = assets.find(({ path }) => path === call.path);
-    if (asset) return asset.reply;
+    if (asset && call.method === "GET") return asset.reply;
     const cookie = cookieIn(call);
     const session = this.#sessions.find(cookie, at);
     const account = session && this.#context.store.accounts.get(session.accountId);

@@ -20,8 +20,11 @@ export function parsedBody({ body }: ServiceCall): unknown {
   const excess = new JsonSize(bodyLimits).push(Buffer.from(body));
   if (excess !== undefined) throw refusals.invalid(`the request body has ${excess}`);
   const value = valueOf(body);
-  if (body.includes("\\u") && unkept.test(JSON.stringify(value)))
+  if (!/\\u|__proto__/.test(body)) return value;
+  const text = JSON.stringify(value);
+  if (unkept.test(text))
     throw refusals.invalid("the request body has the character U+0000 or half of a pair, which Postgres cannot keep");
+  if (lost.test(text)) throw refusals.invalid("the request body has a field __proto__: give it another name");
   return value;
 }
 
@@ -35,6 +38,9 @@ function valueOf(body: string): unknown {
 
 /** U+0000 and half of a pair, which JSON.stringify always escapes; an escaped backslash starts no escape. */
 const unkept = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+/** A field that objects of JavaScript have already, and so drop from a copy; a quote within a text is escaped. */
+const lost = /[{,]"__proto__":/;
 
 /** The client's own id of the request, if it sent one; the answer carries it. */
 export function requestIdOf({ headers }: ServiceCall): string | undefined {

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Html, html } from "../../../src/service/console/html.ts";
+import { script } from "../../../src/service/console/script.ts";
 import { sessionLength } from "../../../src/service/console/sessions.ts";
+import { stylesheet } from "../../../src/service/console/stylesheet.ts";
 import { keys, main, primary, project, Shop } from "../support/shop.ts";
 import { problemIn, textOf, Visitor } from "./visitor.ts";
 
@@ -279,6 +281,18 @@ it.each([
   const { status, headers } = visitor.get(path);
   expect([status, headers["content-type"]]).toEqual([200, type]);
   expect(headers["cache-control"]).toContain("immutable");
+});
+
+it.each(["PUT", "DELETE", "PATCH", "TRACE"])("no page, form or file answers %s, signed in or not", (method) => {
+  const paths = ["/", "/app/projects", "/app/sign-in", script.path, stylesheet.path];
+  const { cookie = "" } = signedIn();
+  const answers = paths.flatMap((path) => [{}, { cookie }].map((headers) => shop.core.call({ method, path, headers })));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+  expect(answers.every(({ headers }) => !("set-cookie" in headers))).toBe(true);
+});
+
+it("the files of the pages take no form", () => {
+  expect(new Visitor(shop.core).postOnly(script.path).status).toBe(403);
 });
 
 it("every page leaves the paths of the API alone", () => {

@@ -220,6 +220,26 @@ it("each branch of a page is read once, for the list and for the annotations", (
   expect(annotations).toEqual({ [id]: expect.objectContaining({ value: { commit: "abc" } }) });
 });
 
+it.each(["__proto__", "\\u005f_proto__"])(
+  "an annotation is refused that has the name %s, and makes nothing",
+  (name) => {
+    const answer = shop.ana(`POST ${path}`, `{"annotation_value":{"a":"1","${name}":"2"}}`);
+    expect([answer.status, answer.body["message"]]).toEqual([
+      400,
+      "the request body has a field __proto__: give it another name",
+    ]);
+    expect(list().branches).toHaveLength(3);
+  },
+);
+
+it("an annotation keeps other names of JavaScript's, and __proto__ as a text", () => {
+  const note = { constructor: "1", toString: "2", hasOwnProperty: "3", 'a,"__proto__': ',{"__proto__":' };
+  const made = z
+    .object({ branch: z.looseObject({ id: z.string() }) })
+    .parse(shop.ana(`POST ${path}`, { annotation_value: note }).body).branch;
+  expect(shop.ana(`GET ${path}/${made.id}`).body["annotation"]).toMatchObject({ value: note });
+});
+
 it("the answer to a deletion shows the usage of the branch until then", () => {
   const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
   shop.finishOperations();

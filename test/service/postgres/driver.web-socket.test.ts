@@ -34,7 +34,7 @@ function echo(stream: Duplex): void {
 async function raw(
   port: number,
   lines: readonly string[] = handshake,
-  allowHalfOpen = false,
+  { allowHalfOpen = false, version = "1.1" } = {},
 ): Promise<{ socket: Socket; received: Buffer[] }> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen }).on("error", () => {});
   onTestFinished(() => {
@@ -42,7 +42,7 @@ async function raw(
   });
   const received: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => received.push(chunk));
-  socket.write(["GET /v2 HTTP/1.1", "host: localhost", ...lines, "", ""].join("\r\n"));
+  socket.write([`GET /v2 HTTP/${version}`, "host: localhost", ...lines, "", ""].join("\r\n"));
   await once(socket, "data");
   return { socket, received };
 }
@@ -95,7 +95,7 @@ it("a client that closes has left, though its connection stays, and nothing that
   const { socket, received } = await raw(
     await listening((stream) => streams.push(stream.on("data", (chunk: Buffer) => read.push(chunk.toString())))),
     handshake,
-    true,
+    { allowHalfOpen: true },
   );
   const frame = (opcode: number, text: string) =>
     Buffer.from([opcode, 0x80 + text.length, 0, 0, 0, 0, ...Buffer.from(text)]);
@@ -180,6 +180,11 @@ test.each([
 ])("a handshake %s is refused", async (_name, lines) => {
   const { socket, received } = await raw(await listening(echo), lines);
   if (!socket.readableEnded) await once(socket, "end");
+  expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+it("a handshake in HTTP/1.0 is refused, in which no connection is taken over", async () => {
+  const { received } = await raw(await listening(echo), handshake, { version: "1.0" });
   expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 400 /);
 });
 

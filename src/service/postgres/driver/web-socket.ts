@@ -21,7 +21,9 @@ export function acceptWebSocket(
   clock: Timers,
 ): Duplex | undefined {
   const { upgrade = "", "sec-websocket-key": key = "", "sec-websocket-version": version } = incoming.headers;
-  const isHandshake = incoming.method === "GET" && upgrade.toLowerCase() === "websocket";
+  // In HTTP/1.0 nothing takes a connection over: a proxy that speaks it would pass on no frame.
+  const isHandshake =
+    incoming.method === "GET" && incoming.httpVersion === "1.1" && upgrade.toLowerCase() === "websocket";
   if (!isHandshake || version !== "13" || !/^[+/0-9A-Za-z]{22}==$/.test(key)) {
     const refusal = "HTTP/1.1 400 Bad Request\r\nsec-websocket-version: 13\r\nconnection: close\r\ncontent-length: 0";
     endClient(socket, clock, Buffer.from(`${refusal}\r\n\r\n`));
