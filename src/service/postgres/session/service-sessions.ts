@@ -58,9 +58,12 @@ const openLimitMs = 20_000;
 /** The longest message that a server answers, in bytes: nothing that is asked is longer, but an error of a client's. */
 const longest = 16 * 1024 ** 2;
 
-/** Undoes every other setting that the database or the role stores: what a server of a later version adds too. */
+/**
+ * Undoes every other setting that the database or the role stores: what a server of a later version adds too; and what
+ * the compute has, with which no statement over many tables would end, as without joins by hash and scans of an index.
+ */
 const undoStored = `SELECT set_config(name, coalesce(boot_val, ''), false) FROM pg_settings
-  WHERE source IN ('global', 'database', 'user', 'database user')`;
+  WHERE source IN ('global', 'database', 'user', 'database user') OR source = 'configuration file' AND context = 'user'`;
 
 /** Our own role has no password. */
 const ourOwn = { user: superuser, password: "" } as const;

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { ServiceSessions } from "../../../../src/service/postgres/session/service-sessions.ts";
+import { realClock } from "../../../support/real-clock.ts";
 import { nodePostgres } from "../node-postgres.ts";
-import { main, primary, project } from "../rig.ts";
+import { main, primary, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
@@ -47,6 +49,22 @@ describe("a compute whose settings end idle sessions and make transactions read-
     const made = await rig.change("POST", `/projects/${project}/branches`, { branch: { parent_id: main } });
     expect(made).toMatchObject([{ action: "create_branch", status: "finished" }]);
     expect(await rig.query(patient(uri), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+});
+
+describe("a compute whose settings leave no quick plan of a statement", () => {
+  const slow = { enable_hashjoin: "off", enable_indexscan: "off", random_page_cost: "1e+300", jit_above_cost: "0" };
+  beforeAll(async () => {
+    await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings: slow } } });
+  });
+
+  it("a session of the service has none of them: joins over a hundred thousand tables would take days", async () => {
+    const names = Object.keys(slow);
+    const given = `SELECT setting FROM pg_settings WHERE name IN ('${names.join("', '")}') AND setting <> boot_val`;
+    expect(await rig.query(uri, given)).toHaveLength(names.length);
+    const server = { sockets: serverSocket(rig.data).host, major: 17 };
+    using own = await new ServiceSessions(realClock).open(server, "stock");
+    expect(await own.query(given)).toEqual([]);
   });
 });
 
