@@ -215,3 +215,35 @@ test("the branches of an export come by id, each with a comment of its name, and
     "compute-operator export: branch br-b (pr-1) was made by an operator or by apply for a Branch, which declares it",
   ]);
 });
+
+/** What kubectl refuses in YAML, or takes for the end of a line; a terminal obeys some of it. */
+const odd = ["\u0085", "\u2028", "\u2029", "\r", "\u001b", "\u009b", "\u007f", "\ufeff", "\ufffe", "\uffff"];
+
+test.each(odd)(
+  "a name or a setting with %j adds nothing to an export, which kubectl reads as it is",
+  async (character) => {
+    using stage = furnished();
+    const name = `pr-7${character}---${character}{apiVersion: v1, kind: ConfigMap}${character}#`;
+    const setting = `x${character}disabled: true`;
+    stage.rewrite = ({ path }, response) => {
+      const branches = [{ id: "br-a", project_id: project, name }];
+      const endpoint = { id: "ep-a", branch_id: main, type: "read_only", project_id: project, current_state: "idle" };
+      const settings = { pg_settings: { application_name: setting } };
+      return {
+        ...response,
+        body: path.endsWith("/branches") ? { branches } : { endpoints: [{ ...endpoint, settings }] },
+      };
+    };
+    const run = await stage.run("export", ["--project", project, "--branches", ...from]);
+    expect(run.out).toMatch(/^[\n\u0020-\u007e\ufeff]+$/);
+    expect(run.out).toContain("# Branch pr-7 --- {apiVersion: v1, kind: ConfigMap} #.\n");
+    const documents = parseAllDocuments(run.out).map((document): unknown => document.toJS());
+    expect(documents).toEqual([
+      expect.objectContaining({ kind: "Branch" }),
+      expect.objectContaining({
+        kind: "Compute",
+        spec: expect.objectContaining({ postgresSettings: { application_name: setting } }),
+      }),
+    ]);
+  },
+);

@@ -301,6 +301,24 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain("spec.computeUnits.min: is missing: computeUnits takes both min and max");
   });
 
+  test.each(["\u0085", "\u2028", "\u2029", "\r", "\u001b", "\u009b", "\u007f", "\ufffe"])(
+    "a comment with %j, after which kubectl reads fields or nothing, is refused with its line",
+    async (character) => {
+      const text = `${compute("a")}  # for tests${character}  disabled: true\n`;
+      const line = compute("a").split("\n").length;
+      const written = `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+      expect(await refusals(text)).toBe(
+        `a.yaml:${line}: not YAML: the character ${written}, which kubectl refuses or takes for the end of a line: write it so, in double quotes`,
+      );
+    },
+  );
+
+  test("a mistake is one line, whatever is in the text that it quotes", async () => {
+    expect(await refusals(compute("a", String.raw`"t\n::stop-commands::x\e[31m": x`))).toMatch(
+      /^a\.yaml:4: Compute shop\/a: spec\.t ::stop-commands::x \[31m: unknown field: [ -~]*$/,
+    );
+  });
+
   test("standard input without a Compute or ComputePool is reported", async () => {
     using stage = new Stage();
     const { err } = await stage.run("plan", ["-f", "-"], connection);
@@ -322,6 +340,18 @@ describe("a bad manifest is refused with file, line, object, field and what is a
 });
 
 describe("files", () => {
+  test("a file may begin with a byte order mark, end its lines as Windows does, and be JSON with any character", async () => {
+    using stage = new Stage();
+    const files = [stage.file("connection.yaml", `\ufeff${connection.replaceAll("\n", "\r\n")}`)];
+    const other = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "b" }, data: { a: "x\u2028\u0085y" } };
+    files.push(stage.file("a.json", JSON.stringify(other)), stage.file("b.yaml", compute("a")));
+    const run = await stage.run(
+      "plan",
+      files.flatMap((file) => ["-f", file]),
+    );
+    expect(run).toMatchObject({ status: 2, err: "" });
+  });
+
   test("a directory is read with all below it; what is not for us is passed over", async () => {
     using stage = new Stage();
     stage.file("all/connection.yaml", connection);

@@ -19,7 +19,7 @@ import {
   parsePlanFlags,
   planSyntax,
 } from "./flags.ts";
-import { askForYes, type CliPorts, CommandProblem } from "./ports.ts";
+import { askForYes, type CliPorts, CommandProblem, complain } from "./ports.ts";
 import { reporting } from "./reporting.ts";
 
 /** `compute-operator plan`: returns the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
@@ -114,7 +114,7 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
       const { client } = new Clients({ transport, clock: ports.clock }).of(account);
       const { yaml, notes } = await exportProjects(flags, client, ports.signal);
       if (yaml !== "") ports.stdout(yaml);
-      for (const line of notes) ports.stderr(`compute-operator export: ${line}`);
+      for (const line of notes) complain(ports, "compute-operator export", line);
       return 0;
     }),
   );

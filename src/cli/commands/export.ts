@@ -1,12 +1,13 @@
-import { stringify } from "yaml";
 import type { Endpoint } from "../../api/endpoint.ts";
 import { notedUID } from "../../operator/branch/observation.ts";
 import { doing, meaningOf as meaningOfBranches } from "../../operator/branch/words.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
+import { printableLine } from "../../operator/objects/printable-line.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import { type Failure } from "../../operator/service-client/answer.ts";
 import type { ServiceClient } from "../../operator/service-client/client.ts";
 import { branchManifestOf, type Exported, type ExportNames, manifestOf } from "../manifests/manifest-of.ts";
+import { kubectlYAML } from "../manifests/yaml-characters.ts";
 import { saidOnce } from "../plan/messages.ts";
 import type { ExportFlags } from "./flags.ts";
 import { CommandProblem } from "./ports.ts";
@@ -114,10 +115,10 @@ function commentsOn({ type, branch_id }: Endpoint, { leftOut }: Exported): strin
   return [`${kind} of branch ${branch_id}.`, ...notes];
 }
 
-/** One document, below its comments. Text of the service may have line breaks, which would end a comment. */
+/** One document, below its comments. What ends a comment in a text of the service would be applied from there on. */
 function documentOf(manifest: object, comments: readonly string[]): string {
-  const lines = comments.map((text) => `# ${text.replaceAll(/\s+/g, " ")}\n`);
-  return lines.join("") + stringify(manifest, { compat: "yaml-1.1", lineWidth: 0 });
+  const lines = comments.map((text) => `# ${printableLine(text)}\n`);
+  return lines.join("") + kubectlYAML(manifest);
 }
 
 /** By branch, primaries first, then by id. */

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { CommandPorts } from "../../operator/command.ts";
 import type { ClusterTransport } from "../../operator/kube/transport.ts";
+import { printableLine } from "../../operator/objects/printable-line.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { Programs } from "./programs.ts";
 
@@ -25,6 +26,11 @@ export class CommandProblem extends Error {
     super(lines.join("\n"), options);
     this.lines = lines;
   }
+}
+
+/** Writes a line to standard error. A line break in a manifest or an answer would begin another, as a command of CI. */
+export function complain({ stderr }: Pick<CliPorts, "stderr">, by: string, text: string): void {
+  stderr(`${by}: ${printableLine(text)}`);
 }
 
 /** Asks a person for a yes. Throws `CommandProblem` if the answer is another, or if nobody can be asked. */

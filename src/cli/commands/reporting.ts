@@ -1,5 +1,5 @@
 import { type Command, withFlags } from "../../command-line.ts";
-import { type CliPorts, CommandProblem } from "./ports.ts";
+import { type CliPorts, CommandProblem, complain } from "./ports.ts";
 
 /**
  * Runs a command with its flags; returns its exit status. A `CommandProblem`, an interruption included, becomes lines
@@ -18,7 +18,7 @@ export function reporting<Flags>(
     } catch (error) {
       const problem = ports.signal.aborted ? new CommandProblem(["interrupted"]) : error;
       if (!(problem instanceof CommandProblem)) throw error;
-      for (const text of problem.lines) ports.stderr(`${syntax.name()}: ${text}`);
+      for (const text of problem.lines) complain(ports, syntax.name(), text);
       return 1;
     }
   });

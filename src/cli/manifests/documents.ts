@@ -1,6 +1,7 @@
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { isRecord } from "../../operator/objects/record.ts";
 import { documentOptions, KubernetesYAML, YAMLProblem } from "./kubernetes-yaml.ts";
+import { oddCharacter } from "./yaml-characters.ts";
 
 /** One object of a manifest file, as written. */
 export interface ManifestObject {
@@ -24,6 +25,12 @@ export interface ManifestText {
 
 /** The objects of a file, items of Lists included, or the problems of reading it. */
 export function objectsIn({ file, found, text }: ManifestText): { objects: ManifestObject[]; problems: string[] } {
+  const odd = oddCharacter(text);
+  if (odd) {
+    const line = text.slice(0, odd.at).split("\n").length;
+    const what = `the character ${odd.written}, which kubectl refuses or takes for the end of a line`;
+    return { objects: [], problems: [`${file}:${line}: not YAML: ${what}: write it so, in double quotes`] };
+  }
   const lines = new LineCounter();
   const documents = [...parseAllDocuments(text, { ...documentOptions, lineCounter: lines })];
   // Of a document's syntax errors the first causes the others; a duplicate key is an error of its own.

@@ -9,7 +9,7 @@ import { httpServiceTransport } from "../../operator/service-client/http-transpo
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { CommandCluster } from "../commands/cluster.ts";
 import { type ManifestFlags, pruneNeeds } from "../commands/flags.ts";
-import { type CliPorts, CommandProblem } from "../commands/ports.ts";
+import { type CliPorts, CommandProblem, complain } from "../commands/ports.ts";
 import { accountFor } from "../manifests/accounts.ts";
 import { declaredBranches, declaredComputes } from "../manifests/declared.ts";
 import { objectsIn } from "../manifests/documents.ts";
@@ -48,14 +48,14 @@ export interface PrepareOptions extends ManifestFlags, Pick<InventoryOptions, "c
 export async function prepare(flags: PrepareOptions, ports: CliPorts, transport: ServiceTransport): Promise<Prepared> {
   const read = await readManifests(flags, ports);
   const notBuilt = unbuilt(read.unbuilt);
-  if (notBuilt !== undefined) ports.stderr(`compute-operator: ${notBuilt}`);
+  if (notBuilt !== undefined) complain(ports, "compute-operator", notBuilt);
   const cluster = await clusterOf(flags, ports);
   if (flags.prune && cluster === undefined && (flags.fleet === undefined || flags.namespace === undefined)) {
     throw new CommandProblem([`${pruneNeeds}. With --kubeconfig or --context it shows what leaves the cluster`]);
   }
   try {
     const declared = await declaredBy(read, flags, cluster);
-    for (const note of declared.manifests.notes) ports.stderr(`compute-operator: ${note}`);
+    for (const note of declared.manifests.notes) complain(ports, "compute-operator", note);
     return tracking(declared, flags, ports, transport);
   } finally {
     await cluster?.close();
@@ -80,7 +80,7 @@ async function clusterOf(
     if (!isUsed) await found.close();
   }
   if (isUsed) return found;
-  ports.stderr(`compute-operator plan: the cluster at ${found.server} knows no Computes, so it is left out`);
+  complain(ports, "compute-operator plan", `the cluster at ${found.server} knows no Computes, so it is left out`);
   return undefined;
 }
 

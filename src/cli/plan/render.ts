@@ -203,8 +203,5 @@ function code(text: string): string {
 
 /** Text for a table cell: one line, with pipes escaped. */
 function cell(text: string): string {
-  return text
-    .replaceAll("|", String.raw`\|`)
-    .replaceAll(/[\r\n]+/g, " ")
-    .replaceAll("<", "&lt;");
+  return printableLine(text).replaceAll("|", String.raw`\|`).replaceAll("<", "&lt;");
 }

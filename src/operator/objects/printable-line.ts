@@ -1,7 +1,7 @@
 /**
- * A text of others as one line that a terminal shows and does not obey: control characters and those that turn the
- * direction of writing become spaces.
+ * A text of others as one line that a terminal shows and does not obey: what is no character, ends
+ * lines or turns the direction of writing becomes a space.
  */
 export function printableLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]+/gu, " ");
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\ufeff]+/gu, " ");
 }
