@@ -14,7 +14,7 @@ import type { Store } from "../store/store.ts";
 import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branches/branch-copies.ts";
-import { sizeOf } from "./branches/branch-storage.ts";
+
 import { PostgresCatalog } from "./catalog/catalog.ts";
 import { Home } from "./data/home.ts";
 import type { DrivenService } from "./driven-service.ts";
@@ -29,6 +29,7 @@ import { Sessions } from "./fleet/sessions.ts";
 import { Verifiers } from "./fleet/verifiers.ts";
 import { Gate } from "./gate.ts";
 import { HistoryKeeper } from "./history/keeper.ts";
+import { sizeOf } from "./host/each-file.ts";
 import { PostgresUnusable } from "./host/failure.ts";
 import type { Processes, ProcessUser } from "./host/processes.ts";
 import { isStillThere, Sockets } from "./host/sockets.ts";
@@ -234,7 +235,8 @@ export class Postgres {
       clock,
       running: () => fleet.running(),
       histories: fleet.storage.histories,
-      addBase: (branchId) => fleet.storage.addBase(branchId),
+      // Data that was replaced meanwhile may be removed.
+      addBase: (branchId) => fleet.storage.addBase(branchId).finally(() => this.#runner?.sweep()),
       sizeOf,
       ownerOf: (projectId) => ownerOfProject(context.store, projectId),
       keptSince: (projectId) => {

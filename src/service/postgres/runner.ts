@@ -109,7 +109,7 @@ export class OperationRunner {
       this.#preparing.add(branchId);
       this.#begin(this.#prepare(branchId));
     }
-    this.#sweep();
+    this.sweep();
   }
 
   async #run(operation: StoredOperation): Promise<void> {
@@ -196,7 +196,7 @@ export class OperationRunner {
   }
 
   /** Stops servers and removes data that nothing needs any more, and makes data that is missing. */
-  #sweep(): void {
+  sweep(): void {
     this.#sweepAgain = true;
     if (!this.#sweeping) this.#begin(this.#sweepAll());
   }
@@ -259,7 +259,7 @@ export class OperationRunner {
     try {
       await this.#fleet.stop(endpointId).finally(() => this.#stopping.delete(endpointId));
       // The data of a server that has ended may be removed.
-      this.#sweep();
+      this.sweep();
     } catch (error) {
       if (!this.#closed) this.#service.report(error);
     }

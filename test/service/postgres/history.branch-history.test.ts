@@ -100,10 +100,16 @@ describe("the bases of a history", () => {
     expect(statSync(given).uid).toBe(owner.uid);
   });
 
-  it("a base of the very time from which a branch takes its past is inherited, and none after that", async () => {
-    for (const at of [1000, 2000, 2001]) await addBase(history, at, 1, 7);
+  it("a branch inherits a base of the very position at which it leaves its parent, and none of later, as one made meanwhile", async () => {
+    for (const [at, number] of [
+      [1000, 1],
+      [2000, 2],
+      // The clock was set back.
+      [1500, 3],
+    ] as const)
+      await addBase(history, at, number, 7);
     const child = histories.of("br-b.1");
-    await child.inherit(history, { at: 2000, place: undefined });
+    await child.inherit(history, { position: 2n << 20n, place: segment(2).slice(8) });
     expect((await child.bases()).map(({ at }) => at)).toEqual([1000, 2000]);
   });
 });
@@ -120,7 +126,7 @@ it("a branch inherits a base as a whole or not at all, though it is removed at t
   log([segment(1)]);
   await history.archive(data);
   const child = histories.of("br-b.1");
-  await Promise.all([history.prune(5000), child.inherit(history, { at: 5000, place: undefined })]);
+  await Promise.all([history.prune(5000), child.inherit(history)]);
   const inherited = await child.bases();
   expect(inherited.map(({ directory: base }) => readdirSync(base).length)).toEqual([files.length]);
 });
@@ -141,7 +147,7 @@ describe("the log of a history", () => {
     ]);
     await history.takeCopied(data);
     expect(onDisk.splice(0).map(([ino]) => ino)).toEqual(ofWal());
-    await histories.of("br-b.1").inherit(history, { at: 1000, place: undefined });
+    await histories.of("br-b.1").inherit(history);
     expect(onDisk.map(([ino]) => ino)).toEqual([statSync(join(root, "br-b.1", "wal")).ino]);
     expect(readdirSync(marks)).toEqual(done);
   });
@@ -153,7 +159,7 @@ describe("the log of a history", () => {
     // As a service leaves it that is killed, or has it at this moment.
     writeFileSync(join(wal, "making"), "half");
     const child = histories.of("br-b.1");
-    await child.inherit(history, { at: 1000, place: segment(3).slice(8) });
+    await child.inherit(history, { position: 0n, place: segment(3).slice(8) });
     expect(inLog("br-b.1")).toEqual([segment(1), timeline]);
     log([segment(2)]);
     await history.archive(data);
@@ -169,7 +175,7 @@ describe("the log of a history", () => {
       const place = join(root, "br-a.1", what);
       rmSync(place, { recursive: true });
       writeFileSync(place, "");
-      const inherited = histories.of("br-b.1").inherit(history, { at: 2000, place: undefined });
+      const inherited = histories.of("br-b.1").inherit(history);
       await expect(inherited).rejects.toThrow(/ENOTDIR/);
     },
   );
@@ -230,7 +236,7 @@ describe("the files of a history", () => {
   });
 
   it("a history that inherits nothing is there, with its directories", async () => {
-    await histories.of("br-b.1").inherit(histories.of("br-none.1"), { at: 1000, place: undefined });
+    await histories.of("br-b.1").inherit(histories.of("br-none.1"));
     expect(inLog("br-b.1")).toEqual([]);
   });
 

@@ -91,7 +91,7 @@ describe("a history", () => {
     complete(1, 2, 3);
     await history.archive(data);
     const child = join(directory.path, "br-b.1");
-    await histories.of(child).inherit(history, { at: 2000, place: segment(3).slice(8) });
+    await histories.of(child).inherit(history, { position: 2n << 20n, place: segment(3).slice(8) });
     expect(kept("br-b.1")).toEqual([segment(1), segment(2)]);
     expect((await histories.of(child).bases()).map(({ at }) => at)).toEqual([1000]);
     expect(histories.state(child)).toEqual({ since: 1000, position: 1n << 20n, bytes: 0 });

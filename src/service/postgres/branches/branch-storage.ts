@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { lstat, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ServiceClock } from "../../clock.ts";
 import type { HistoryState } from "../../computes/backend.ts";
@@ -22,7 +22,7 @@ import { catalogThen } from "../history/catalog-then.ts";
 import { Histories } from "../history/histories.ts";
 import { type Present, type RecoveryPorts, recover } from "../history/recovery.ts";
 import { renameDurably } from "../host/copy-tree.ts";
-import { eachFile, removeTree } from "../host/each-file.ts";
+import { removeTree, sizeOf } from "../host/each-file.ts";
 import { isFullDisk, ServerFailed } from "../host/failure.ts";
 import { largerOf, smallest } from "../server/config.ts";
 import type { Act, Serve } from "../server/own-server.ts";
@@ -41,13 +41,20 @@ export interface StoragePorts {
   newGeneration: () => string;
   /** Space that the disk of a directory has left for this user. */
   freeBytes(directory: string): Promise<number>;
-  /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
-  connectTo(data: string): Promise<Session> | undefined;
+  /** The server that runs on this data. */
+  serverOn(data: string): DataServer | undefined;
   /** Runs a server on data that no compute uses. */
   serve: Serve;
   /** Lets `act` connect to data, whether its server runs or not. */
   reading<Result>(data: string, edition: Edition, act: Act<Result>): Promise<Result>;
   clock: Pick<ServiceClock, "now" | "after">;
+}
+
+/** A server that runs on data. */
+interface DataServer {
+  /** Opens a session of the superuser. */
+  connect: () => Promise<Session>;
+  ended: Promise<void>;
 }
 
 /** Data that is made in one directory, to be put into another. */
@@ -180,20 +187,24 @@ export class BranchStorage {
       if (endpointId.startsWith("ep-") && isGone(endpointId)) await rm(file, { force: true });
   }
 
-  /** Adds a base to the history of a branch whose server runs. */
+  /**
+   * Adds a base to the history of a branch whose server runs, in no turn: it may take minutes, and a stolen password is
+   * not to wait for it. The end of the server breaks it off.
+   */
   async addBase(branchId: string): Promise<void> {
-    await this.#ports.turns.take(branchId, async () => {
-      const { directory } = this.of(branchId);
-      const connecting = this.#ports.connectTo(directory);
-      if (connecting === undefined) return;
-      using client = await connecting;
-      await this.#refuseFullDisk(directory);
-      await this.histories.of(directory).addBase(async (to) => {
-        const { first, consistentAt } = await copyRunning(directory, to, client, this.#ports.home.user);
-        const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
-        return { at: this.#ports.clock.now(), position, place: placeOf(first), bytes };
-      });
-    });
+    const { directory } = this.of(branchId);
+    const server = this.#ports.serverOn(directory);
+    if (!server) return;
+    const base = async (to: string) => {
+      const { first, consistentAt } = await this.#copyRunning(server, directory, to);
+      const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
+      return { at: this.#ports.clock.now(), position, place: placeOf(first), bytes };
+    };
+    try {
+      await this.#ports.used.during(directory, () => this.histories.of(directory).addBase(base));
+    } catch (error) {
+      if (this.#ports.serverOn(directory)?.ended === server.ended) throw error;
+    }
   }
 
   async #newCluster({ making, directory, edition: { template } }: Places): Promise<undefined> {
@@ -227,8 +238,8 @@ export class BranchStorage {
     const log = recovered ? undefined : await this.copy(data.directory, making, edition);
     if (!schemaOnly) {
       await before.archive(data.directory);
-      const place = recovered?.place ?? (log && placeOf(log.last));
-      await history.inherit(before, { at: recovered?.baseAt ?? Number.POSITIVE_INFINITY, place });
+      const copied = log && { position: positionOf(log.consistentAt), place: placeOf(log.last) };
+      await history.inherit(before, recovered ?? copied);
       if (log) await history.takeCopied(making);
     }
     return { data, present: recovered?.present };
@@ -249,15 +260,21 @@ export class BranchStorage {
   }
 
   async #copy(from: string, to: string, edition: Edition): Promise<CopiedLog | undefined> {
-    const connecting = this.#ports.connectTo(from);
-    if (connecting === undefined) {
+    const server = this.#ports.serverOn(from);
+    if (!server) {
       if (!(await isCleanlyStopped(from))) await (await this.#ports.serve(from, edition)).stop();
       await this.#copyStopped(from, to);
       return undefined;
     }
-    using client = await connecting;
+    return this.#copyRunning(server, from, to);
+  }
+
+  async #copyRunning({ connect, ended }: DataServer, from: string, to: string): Promise<CopiedLog> {
+    using client = await connect();
     await this.#refuseFullDisk(from);
-    return await copyRunning(from, to, client, this.#ports.home.user);
+    const ends = new AbortController();
+    void ended.then(() => ends.abort(new ServerFailed("the server ended while its data was copied")));
+    return await copyRunning(from, to, client, { owner: this.#ports.home.user, ends: ends.signal });
   }
 
   /** The catalogue that a copy brings along. */
@@ -277,17 +294,4 @@ export class BranchStorage {
     if (free > needed + reserve) return;
     throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
   }
-}
-
-/** The bytes of the files in a directory: nothing for what a running server removes meanwhile, directories too. */
-export async function sizeOf(directory: string): Promise<number> {
-  let bytes = 0;
-  await eachFile(directory, async (file) => {
-    const size = await lstat(file).then(
-      (found) => found.size,
-      () => 0,
-    );
-    bytes += size;
-  });
-  return bytes;
 }

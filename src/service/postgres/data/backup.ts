@@ -33,17 +33,20 @@ export interface CopiedLog {
   consistentAt: string;
 }
 
-/** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
+/**
+ * Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. `ends` aborts
+ * with the server, and the copy with it.
+ */
 export async function copyRunning(
   from: string,
   to: string,
   client: Pick<SqlClient, "query">,
-  owner: Owner,
+  { owner, ends }: { owner: Owner; ends?: AbortSignal },
 ): Promise<CopiedLog> {
   // Without a slot to be had, the log that is kept anyway must do.
   await client.query(keepLog).catch(() => {});
   const [start] = await client.query("SELECT pg_walfile_name(pg_backup_start('copy', true))");
-  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) || isEmptied(path) });
+  await copyTree(from, to, { owner, ends, skip: (path) => volatile.test(path) || isEmptied(path) });
   const [stop] = await client.query(
     "SELECT labelfile, pg_walfile_name(lsn), lsn FROM pg_backup_stop(wait_for_archive => false)",
   );

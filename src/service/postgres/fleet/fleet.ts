@@ -51,9 +51,10 @@ export class Fleet {
       used: this.#used,
       newGeneration,
       freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
-      connectTo: (data) => {
+      serverOn: (data) => {
         const running = this.#serverOn(data);
-        return running && unheld(this.#sessionsOf(running), ports.clock)("postgres");
+        const connect = running && unheld(this.#sessionsOf(running), ports.clock);
+        return connect && { connect: () => connect("postgres"), ended: running.server.ended };
       },
       serve: (...of) => this.#own.serve(...of),
       reading: (data, edition, act) => this.#reading(data, edition, act),

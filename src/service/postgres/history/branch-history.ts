@@ -114,19 +114,20 @@ export class BranchHistory {
     }
   }
 
-  /** Inherits what another branch has up to a time, and its log up to a place. */
-  inherit(other: BranchHistory, until: { at: number; place: string | undefined }): Promise<void> {
+  /** Inherits what another branch has: all, or its bases up to a position and its log up to a place. */
+  inherit(other: BranchHistory, until?: { position: bigint; place: string }): Promise<void> {
     // A base that is removed meanwhile would be inherited in part.
     return this.#turns.take(other.#directory, () => this.#inherit(other, until));
   }
 
-  async #inherit(other: BranchHistory, until: { at: number; place: string | undefined }): Promise<void> {
+  async #inherit(other: BranchHistory, until?: { position: bigint; place: string }): Promise<void> {
     await this.#make();
     for (const { directory, at, position, place } of await other.bases()) {
-      if (at > until.at) continue;
+      // A base that was made meanwhile has what this branch has not.
+      if (until && position > until.position) continue;
       await this.addBase(async (to) => ({ at, position, place, bytes: await linked(directory, to, this.#owner) }));
     }
-    const before = (name: string) => until.place === undefined || placeOf(name) < until.place;
+    const before = (name: string) => !until || placeOf(name) < until.place;
     // Not one that is being taken: its file would be that of another segment later, and both histories would write it.
     const common = (name: string) => isTimelineHistory(name) || (isSegment(name) && before(name));
     const names = await namesIn(other.#wal);

@@ -39,7 +39,8 @@ const leastLog = 256 * 1024 ** 2;
  * Keeps the histories of branches whose primaries run: takes the segments that are complete, and adds a base as soon as
  * the log since the last one is larger than the data and than 256 MiB. With two bases at most, a history takes no more
  * than two copies of the data and twice that log. No log waits for a base, which a client may hold up, and no base for
- * one of another owner's.
+ * one of another owner's. A base that the end of its server breaks off is due again with the next segment: until one
+ * is whole, the history loses nothing, and its log grows.
  */
 export class HistoryKeeper {
   readonly #ports: KeeperPorts;

@@ -39,8 +39,8 @@ export interface Present {
 }
 
 export interface Recovered {
-  /** The point in its source's history at which the recovery began. */
-  baseAt: number;
+  /** The position in its source's history at which the recovery began. */
+  position: bigint;
   /** The place in the log where it left that history. */
   place: string;
   present: Present;
@@ -79,7 +79,7 @@ export async function recover(
   } finally {
     await server.stop();
   }
-  return { baseAt: base.at, place: placeAt(await checkpointOf(to)), present };
+  return { position: base.position, place: placeAt(await checkpointOf(to)), present };
 }
 
 async function newestBase(point: HistoryPoint, history: BranchHistory, branchId: string): Promise<Base> {

@@ -21,15 +21,21 @@ export interface Modules {
 
 /**
  * Copies files in a thread of their own, and resolves when the copies are on disk. A copy has thousands of small files,
- * and each step of each would wait for one of Node's four threads, which the wakes of other computes need.
+ * and each step of each would wait for one of Node's four threads, which the wakes of other computes need. When `ends`
+ * aborts, the file at hand is the last.
  */
-export function copyFilesInThread(task: FilesToCopy): Promise<void> {
+export function copyFilesInThread(workerData: FilesToCopy, ends?: AbortSignal): Promise<void> {
   const modules = '{ fs: require("node:fs"), path: require("node:path"), childProcess: require("node:child_process") }';
   const program = `(${copyFiles.toString()})(require("node:worker_threads").workerData, ${modules})`;
   return new Promise((resolve, reject) => {
-    const thread = new Worker(program, { eval: true, workerData: task });
+    const thread = new Worker(program, { eval: true, workerData });
+    const stop = () => void thread.terminate();
+    ends?.addEventListener("abort", stop);
     thread.once("error", reject);
-    thread.once("exit", () => resolve());
+    thread.once("exit", () => {
+      ends?.removeEventListener("abort", stop);
+      resolve();
+    });
   });
 }
 

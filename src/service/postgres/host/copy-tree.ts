@@ -15,6 +15,8 @@ export interface CopySettings {
   hardLinks?: boolean;
   /** Of directories; 0700 where it is left out. */
   mode?: number;
+  /** Aborts when nobody needs the copy any more, which is left as it is: `copyTree` rejects with the reason. */
+  ends?: AbortSignal | undefined;
 }
 
 /** Copies that have a thread for their files at once. */
@@ -31,11 +33,15 @@ export async function copyTree(from: string, to: string, settings: CopySettings)
   const files: string[] = [];
   const directories: string[] = [];
   await makeDirectories("", from, to, settings, { files, directories });
-  const { owner, hardLinks = false } = settings;
+  const { owner, hardLinks = false, ends } = settings;
   for (let at = 0; at < files.length; at += together) {
     const some = files.slice(at, at + together);
-    await threads.take(() => copyFilesInThread({ from, to, files: some, owner, hardLinks }));
+    await threads.take(async () => {
+      ends?.throwIfAborted();
+      await copyFilesInThread({ from, to, files: some, owner, hardLinks }, ends);
+    });
   }
+  ends?.throwIfAborted();
   for (const directory of directories) await sync(join(to, directory));
 }
 

@@ -27,6 +27,19 @@ export async function eachFile(
   for (const one of directories) await eachFile(one, act, ends);
 }
 
+/** The bytes of the files in a directory: nothing for what a running server removes meanwhile, directories too. */
+export async function sizeOf(directory: string): Promise<number> {
+  let bytes = 0;
+  await eachFile(directory, async (file) => {
+    const size = await lstat(file).then(
+      (found) => found.size,
+      () => 0,
+    );
+    bytes += size;
+  });
+  return bytes;
+}
+
 /**
  * Removes a directory with all that is in it, or a file or link alone; nothing where there is none, and a part where
  * `ends` says that there is no time.

@@ -75,7 +75,7 @@ it("a server that completes more log meanwhile than it keeps is copied, and no s
     }
     return client.query(sql);
   };
-  const copied = await copyRunning(from, join(rig.directory.path, "copied"), { query }, undefined);
+  const copied = await copyRunning(from, join(rig.directory.path, "copied"), { query }, { owner: undefined });
   expect(copied.last > copied.first).toBe(true);
   client.close();
   await expect.poll(() => rig.query(uri, "SELECT slot_name FROM pg_replication_slots")).toEqual([]);

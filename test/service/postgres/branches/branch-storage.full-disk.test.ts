@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { BranchStorage, sizeOf } from "../../../../src/service/postgres/branches/branch-storage.ts";
+import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
+import { sizeOf } from "../../../../src/service/postgres/host/each-file.ts";
 import { systemProcesses } from "../../../../src/service/postgres/host/system-processes.ts";
 import { Templates } from "../../../../src/service/postgres/server/templates.ts";
 import type { Session } from "../../../../src/service/postgres/session/privileged-role.ts";
@@ -43,7 +44,9 @@ function recordedOf(branchId: string): BranchData {
   return { branchId, generation: "1", catalog: "{}", maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
 }
 
-function storage(freeBytes: number | Promise<number>, session?: Session): BranchStorage {
+const neverEnds = new Promise<void>(() => {});
+
+function storage(freeBytes: number | Promise<number>, session?: Session, ended = neverEnds): BranchStorage {
   const unused = () => {
     throw new Error("not used here");
   };
@@ -56,7 +59,7 @@ function storage(freeBytes: number | Promise<number>, session?: Session): Branch
     used: new Uses(),
     newGeneration: () => "2",
     freeBytes: async () => freeBytes,
-    connectTo: () => session && Promise.resolve(session),
+    serverOn: () => session && { connect: () => Promise.resolve(session), ended },
     serve: unused,
     reading: unused,
     clock: { now: () => 0, after: unused },
@@ -99,6 +102,20 @@ it("a base of a running server counts the bytes that its files take, as it share
   const bytes = await sizeOf(base?.directory ?? "");
   expect(bytes).toBeGreaterThan(3 * mebibyte);
   expect(base).toMatchObject({ at: 0, position: 0x200100n, place: segment.slice(8), bytes });
+});
+
+it("a copy of a running server ends with that, and asks it nothing more", async () => {
+  const end = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const query = (sql: string) => {
+    asked.push(/pg_\w+/.exec(sql)?.[0] ?? "");
+    if (sql.includes("pg_backup_start")) end.resolve();
+    return Promise.resolve([[""]]);
+  };
+  const ending = storage(100 * mebibyte, { query, [Symbol.dispose]: () => {} }, end.promise);
+  const copied = ending.copy(from, home.making("br-b.2"), edition);
+  await expect(copied).rejects.toThrow("the server ended while its data was copied");
+  expect(asked).toEqual(["pg_create_physical_replication_slot", "pg_walfile_name"]);
 });
 
 it("removes what no branch has, and never what a branch gets meanwhile", async () => {

@@ -1,10 +1,12 @@
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { positionOf } from "../../../../src/service/domain/history-point.ts";
 import { BranchStorage } from "../../../../src/service/postgres/branches/branch-storage.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { BranchHistory } from "../../../../src/service/postgres/history/branch-history.ts";
 import { atEach } from "../at-each.ts";
+import type { Answer } from "../fake/fake-machine.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
 
@@ -141,12 +143,12 @@ describe("a branch from a parent's past", () => {
   });
 
   it("a branch of then takes no base from the history of its parent that was made since, and all roles are brought", async () => {
-    const { time } = await twoRows();
+    const { time, lsn } = await twoRows();
     const inheriting = vi.spyOn(BranchHistory.prototype, "inherit");
     onTestFinished(() => inheriting.mockRestore());
     const { id } = await fakes.branch({ parent_timestamp: time });
-    const [[, { at }] = [undefined, { at: Number.NaN }]] = inheriting.mock.calls;
-    expect(at).toBeLessThan(Date.parse(time));
+    const [[, until] = []] = inheriting.mock.calls;
+    expect(until?.position).toBeLessThan(positionOf(lsn));
     const roles = (branchId: string) => JSON.parse(fakes.store.branchData.get(branchId)?.catalog ?? "{}").roles.length;
     expect([roles(main), roles(id)]).toEqual([expect.any(Number), 0]);
     expect(roles(main)).toBeGreaterThan(0);
@@ -323,5 +325,73 @@ describe("the disk", () => {
     expect(fakes.machine.events.filter((event) => event.startsWith("initdb"))).toHaveLength(1);
     writeFileSync(join(fakes.directoryOf(), "mine"), "");
     expect(existsSync(join(`${fakes.data}.postgres`, "template-17", "mine"))).toBe(false);
+  });
+});
+
+describe("a base of a branch's history", () => {
+  const history = () => basename(fakes.directoryOf());
+  const complaints = () => fakes.lines.filter((line) => line.includes("history"));
+  const bases = () => fakes.names(join("history", history(), "bases"));
+
+  /** Has the keeper begin a base for a branch that lacks one; it waits for the server at its end. */
+  async function begunBase(): Promise<PromiseWithResolvers<Answer>> {
+    await start();
+    rmSync(join(`${fakes.data}.postgres`, "history", history(), "bases"), { recursive: true });
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<Answer>()];
+    fakes.machine.answer = ({ sql }) => {
+      if (!sql.includes("pg_backup_stop")) return undefined;
+      begun.resolve();
+      return held.promise;
+    };
+    fakes.clock.advance(5 * second);
+    await begun.promise;
+    return held;
+  }
+
+  it("a password is reset while a base of its branch's history is copied, and the base is whole after that", async () => {
+    const held = await begunBase();
+    const before = fakes.contentOf().roles["app"]?.password;
+    expect(await fakes.outcome(`POST ${branch}/roles/app/reset_password`)).toEqual(["apply_config finished"]);
+    expect(fakes.contentOf().roles["app"]?.password).not.toBe(before);
+    expect(await bases()).toEqual(["making"]);
+    held.resolve(undefined);
+    await expect.poll(bases).toEqual([expect.stringMatching(/^\d+\.\d+\./)]);
+  });
+
+  it("the end of a server waits for no base, which it breaks off: nothing is left of that, and nobody is told", async () => {
+    await begunBase();
+    await suspend();
+    await expect.poll(bases).toEqual([]);
+    expect([complaints(), fakes.compute().currentState]).toEqual([[], "idle"]);
+  });
+
+  it("why a base of a server that runs cannot be made is said", async () => {
+    const held = await begunBase();
+    held.resolve(new Error("no place for it"));
+    await expect.poll(complaints).toEqual([`the history of branch ${main} cannot be kept: no place for it`]);
+  });
+
+  it("data whose base is copied stays while its branch is restored, and goes with its history at the base's end", async () => {
+    const { id } = await fakes.branch({}, [{ type: "read_write" }]);
+    const before = basename(fakes.directoryOf(id));
+    rmSync(join(`${fakes.data}.postgres`, "history", before, "bases"), { recursive: true });
+    const held = Promise.withResolvers<never>();
+    const adding = vi.spyOn(BranchHistory.prototype, "addBase").mockReturnValueOnce(held.promise);
+    onTestFinished(() => adding.mockRestore());
+    fakes.clock.advance(5 * second);
+    await expect.poll(() => adding.mock.calls.length).toBe(1);
+    await fakes.change(`POST /projects/${project}/branches/${id}/restore`, { source_branch_id: main });
+    // They rest for nine times as long as the last took, by a clock that was advanced.
+    const removals = async () => {
+      fakes.clock.advance(10 * second);
+      await fakes.clock.looks();
+    };
+    const left = async () =>
+      [await fakes.names("branches"), await fakes.names("history")].map((all) => all.includes(before));
+    await removals();
+    expect([basename(fakes.directoryOf(id)) === before, await left()]).toEqual([false, [true, true]]);
+    held.reject(new Error("its server has ended"));
+    await removals();
+    await expect.poll(left).toEqual([false, false]);
   });
 });

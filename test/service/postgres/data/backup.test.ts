@@ -36,7 +36,7 @@ it("a copy of a running server has the log that it needs, the histories of its t
   const client = { query: (sql: string) => Promise.resolve(answers(sql)) };
   const label = join(to, "backup_label");
   const onDisk = await atEach("sync", ({ ino }) => existsSync(label) && [ino, readFileSync(label, "utf8")]);
-  const copied = await copyRunning(from, to, client, undefined);
+  const copied = await copyRunning(from, to, client, { owner: undefined });
   // Without its label the copy would seem to be the data of a server that crashed.
   expect(onDisk.slice(-2)).toEqual([label, to].map((path) => [statSync(path).ino, "label"]));
   expect(copied).toEqual({ first: needed, last: needed, consistentAt: "0/2000100" });
@@ -66,7 +66,7 @@ it("a server is asked one thing after another, and keeps its log before the copy
     if (sql.includes("replication_slot")) throw new Error("all slots are in use");
     return [[sql.includes("pg_backup_stop") ? "label" : segment, segment, "0/2000100"]];
   };
-  await copyRunning(from, to, { query }, undefined);
+  await copyRunning(from, to, { query }, { owner: undefined });
   expect(asked).toEqual(["pg_create_physical_replication_slot('copy", "pg_backup_start('copy", "other"]);
   expect(busy).toEqual([false, false, false]);
 });

@@ -126,6 +126,36 @@ describe("a copy of a directory", () => {
     expect(readdirSync(to)).toHaveLength(10_001);
   });
 
+  it("a copy that nobody needs any more ends amid its files, and copies none where it has not begun with them", async () => {
+    const [from, to] = [join(home, "from"), join(home, "to")];
+    mkdirSync(from);
+    writeFileSync(join(from, "one"), "one");
+    const { Worker } = workerThreads;
+    onTestFinished(() => {
+      Object.assign(workerThreads, { Worker });
+      syncBuiltinESMExports();
+    });
+    const begun = Promise.withResolvers<void>();
+    class Endless extends Worker {
+      constructor() {
+        super("setInterval(() => {}, 1000)", { eval: true });
+        this.once("online", () => begun.resolve());
+      }
+    }
+    Object.assign(workerThreads, { Worker: Endless });
+    syncBuiltinESMExports();
+    const ending = new AbortController();
+    const copy = () => copyTree(from, to, { owner: undefined, ends: ending.signal });
+    const copying = copy();
+    await begun.promise;
+    ending.abort(new Error("nobody needs it"));
+    await expect(copying).rejects.toThrow("nobody needs it");
+    Object.assign(workerThreads, { Worker });
+    syncBuiltinESMExports();
+    await expect(copy()).rejects.toThrow("nobody needs it");
+    expect(readdirSync(to)).toEqual([]);
+  });
+
   it("the directories of a copy are synced when they have their files, also where those are links", async () => {
     const [from, to] = [join(home, "from"), join(home, "to")];
     mkdirSync(join(from, "a"), { recursive: true });

@@ -3,8 +3,7 @@ import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { sizeOf } from "../../../../src/service/postgres/branches/branch-storage.ts";
-import { eachFile, removeTree } from "../../../../src/service/postgres/host/each-file.ts";
+import { eachFile, removeTree, sizeOf } from "../../../../src/service/postgres/host/each-file.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
