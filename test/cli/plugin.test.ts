@@ -458,7 +458,19 @@ describe("psql", () => {
       "Secret shop-db: holds no readable pooled-uri",
     ],
     ["a Secret whose URI is none", "psql db", { uri: "ep-a" }, "Secret shop-db: holds no readable uri"],
+    [
+      "a Secret whose URI has the character U+0000",
+      "psql db",
+      { uri: "postgresql://app%00:x@ep-a/shop" },
+      "Secret shop-db: holds no readable uri",
+    ],
     ["a machine without psql", "psql db", { uri }, "psql is not on the PATH"],
+    [
+      "a Secret with a bare % where there is no psql",
+      "psql db",
+      { uri: "postgresql://app:5%@ep-a/shop" },
+      "psql is not on the PATH",
+    ],
   ])("says what to do about %s", async (_, line, data, message) => {
     using beside = cluster();
     if (data !== undefined) secret(beside, data);

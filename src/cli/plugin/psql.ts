@@ -1,3 +1,5 @@
+import { decoded } from "../../operator/connection-secret/details.ts";
+
 /** Parameters of a Postgres URI that psql takes as environment variables. */
 const variables: Readonly<Record<string, string>> = {
   sslmode: "PGSSLMODE",
@@ -20,15 +22,16 @@ export function connectionFrom(
   const given: Record<string, string> = {
     PGHOST: hostname.replaceAll(/^\[|\]$/g, ""),
     PGPORT: port === "" ? "5432" : port,
-    PGUSER: decodeURIComponent(username),
-    PGPASSWORD: decodeURIComponent(password),
-    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+    PGUSER: decoded(username),
+    PGPASSWORD: decoded(password),
+    PGDATABASE: decoded(pathname.slice(1)),
   };
   for (const [name, variable] of Object.entries(variables)) {
     const value = searchParams.get(name);
     if (value !== null) given[variable] = value;
   }
-  return given;
+  // No environment holds such a value.
+  return Object.values(given).some((value) => value.includes("\0")) ? undefined : given;
 }
 
 /** The key of a connection Secret that holds the URI. */

@@ -94,8 +94,8 @@ function withPassword(uri: string, answered: RolePassword | undefined, known: st
   return url.toString();
 }
 
-/** As a client would read it: what is no percent-encoding stands for itself. */
-function decoded(text: string): string {
+/** A part of a URI as a client reads it: what is no percent-encoding stands for itself. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
