@@ -141,16 +141,16 @@ export class Fleet {
   }
 
   /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
-  async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
+  async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>, gone?: AbortSignal): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
-    const read = async () => this.#reading(this.storage.of(branchId).directory, edition, act);
+    const read = async () => this.#reading(this.storage.of(branchId).directory, edition, act, gone);
     // A client's lock may hold each up, and many wait: in turn with operations, as the end of a stolen password.
     return this.#turns.take(branchId, read, "readings");
   }
 
-  #reading<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
+  #reading<Result>(directory: string, edition: Edition, act: Act<Result>, gone?: AbortSignal): Promise<Result> {
     const running = this.#serverOn(directory);
-    return running ? act(this.#sessionsOf(running)) : this.#own.serving(directory, edition, act);
+    return running ? act(this.#sessionsOf(running)) : this.#own.serving(directory, edition, act, gone);
   }
 
   #serverOn(data: string): Running | undefined {

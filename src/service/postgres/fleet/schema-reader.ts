@@ -4,6 +4,7 @@ import type { Store } from "../../store/store.ts";
 import type { BranchCopies } from "../branches/branch-copies.ts";
 import { PostgresUnusable, ServerFailed } from "../host/failure.ts";
 import { dumpSchema } from "../schema/dump.ts";
+import type { Act } from "../server/own-server.ts";
 import { AnswerTooLarge } from "../session/sql-client.ts";
 import type { Fleet } from "./fleet.ts";
 import type { FleetPorts } from "./fleet-ports.ts";
@@ -35,7 +36,7 @@ export class SchemaReader {
     const place = processShares.of(owner.id);
     try {
       await copies.ensure(branchId);
-      return await fleet.reading(branchId, pgVersion, async (connect) => {
+      const read: Act<string> = async (connect) => {
         if (gone?.aborted) throw new ServerFailed("the client has left");
         // A client may have its process wait for a lock, also after it is given up.
         if (!place.take(1)) throw new ServerFailed(shareTaken);
@@ -53,7 +54,8 @@ export class SchemaReader {
           gone?.removeEventListener("abort", leave);
           client.close();
         }
-      });
+      };
+      return await fleet.reading(branchId, pgVersion, read, gone);
     } catch (error) {
       if (error instanceof AnswerTooLarge) {
         throw refusals.unprocessable(

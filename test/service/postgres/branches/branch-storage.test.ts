@@ -244,6 +244,13 @@ describe("a server that runs for the service alone", () => {
     expect([...fakes.machine.servers.keys()]).toEqual([]);
     expect([starts() > before, fakes.errors]).toEqual([true, []]);
   });
+
+  it("none starts to show the schema of an idle branch to a client that has left by its turn", async () => {
+    const before = starts();
+    const left = fakes.postgres.catalog.schema(main, "stock", AbortSignal.abort());
+    await expect(left).rejects.toThrow("the client has left");
+    expect(starts()).toBe(before);
+  });
 });
 
 describe("a restore", () => {

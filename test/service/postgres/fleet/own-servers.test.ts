@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { OwnServers } from "../../../../src/service/postgres/fleet/own-servers.ts";
+import { Shares } from "../../../../src/service/sharing/shares.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 
 const edition = { major: 17, postgres: "postgres", template: "template" };
@@ -16,9 +17,9 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 /** The service's own servers, each of which writes a log and ends as it is stopped; `onLaunch` is told of each. */
-function serving(ends: AbortSignal, onLaunch = () => {}) {
+function serving(ends: AbortSignal, onLaunch = () => {}, processShares = new Shares(Number.POSITIVE_INFINITY)) {
   const [counts, owners] = [{ starts: 0, stops: 0 }, new Map([["p-one", { owner: { id: "ana" } }]])];
-  const launch = ({ logFile }: { logFile: string }) => {
+  const launch = async ({ logFile }: { logFile: string }) => {
     writeFileSync(logFile, "");
     counts.starts += 1;
     onLaunch();
@@ -28,14 +29,14 @@ function serving(ends: AbortSignal, onLaunch = () => {}) {
       for (const follower of followers) follower();
       return Promise.resolve();
     };
-    return Promise.resolve(Object.assign(JSON.parse("{}"), { stop, onEnd: (one: () => void) => followers.push(one) }));
+    return Object.assign(JSON.parse("{}"), { stop, onEnd: (one: () => void) => followers.push(one) });
   };
   const home = { making: (name: string) => join(directory.path, name) };
   const store = {
     branches: { byId: (id: string) => (id === "br-gone" ? undefined : { projectId: id.slice(3) }) },
     projects: { get: (id: string) => owners.get(id) ?? { owner: { id: "bob" } } },
   };
-  const ports = Object.assign(JSON.parse("{}"), { ends, home, store, sockets: { of: () => "sockets" } });
+  const ports = Object.assign(JSON.parse("{}"), { ends, home, processShares, store, sockets: { of: () => "sockets" } });
   return {
     own: new OwnServers(ports, launch),
     log: home.making(`${directory.path.split("/").at(-1)}.log`),
@@ -80,4 +81,23 @@ it("no more than four servers on idle data run for an owner at once, and none be
   for (const end of begun) end();
   await Promise.all([...ofOne.slice(0, 5), ...others, expect(ofOne[5]).rejects.toThrow("the service ends")]);
   expect([counts, own.logs]).toEqual([{ starts: 7, stops: 7 }, []]);
+});
+
+it("the processes of a server of the service's own are of its owner's share until it ends, and without room none starts", async () => {
+  const budget = new Shares(100);
+  let fails = false;
+  const onLaunch = () => {
+    if (fails) throw new Error("it does not start");
+  };
+  const { own, counts } = serving(new AbortController().signal, onLaunch, budget);
+  const server = await own.serve(directory.path, edition);
+  const [each, holders] = [budget.all, budget.holders];
+  expect([each > 7, holders]).toEqual([true, 1]);
+  const other = await own.serve(directory.path, edition);
+  expect(budget.all).toBe(2 * each);
+  await expect(own.serve(directory.path, edition)).rejects.toThrow("have their share of the processes of this machine");
+  for (const running of [server, other]) await running.stop();
+  fails = true;
+  await expect(own.serve(directory.path, edition)).rejects.toThrow("it does not start");
+  expect([budget.all, counts]).toEqual([0, { starts: 3, stops: 2 }]);
 });
