@@ -160,7 +160,8 @@ export function poolerText(pooler: Omit<PoolerSettings, "logFile">): string {
     // An idle session makes room for one of another role or database: all of a server's would be those of a few.
     max_db_connections: poolSize,
     max_user_connections: poolSize,
-    server_idle_timeout: 30,
+    // Over all pools there is no limit: those that rest keep others out, of more pairs of both than connections.
+    server_idle_timeout: 5,
     max_client_conn: maxClients,
     listen_backlog: 4096,
     query_wait_timeout: 120,

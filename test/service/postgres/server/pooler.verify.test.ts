@@ -231,6 +231,22 @@ it("more roles than the server has connections leave each other room on the pool
   expect(await rig.query(direct, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
+it("pairs of role and database, more than the server has connections, keep a further one out for seconds alone", async () => {
+  const smallest = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 };
+  await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: smallest });
+  const names = ["further", ...Array.from({ length: 65 }, (_, index) => `pair_${index}`)];
+  await rig.query(direct, ...names.map((name) => `CREATE ROLE ${name} LOGIN PASSWORD 'p'`));
+  const uris = names.map((name) => Object.assign(new URL(pooled), { username: name, password: "p" }).href);
+  const [further = "", ...pairs] = uris.flatMap((uri) => [uri, uri.replace("/stock?", "/neondb?")]);
+  const enters = async (uri: string) =>
+    rig.query(uri, "SELECT 1").then(
+      () => "in",
+      () => "out",
+    );
+  expect(await Promise.all(pairs.map(enters))).toContain("out");
+  await expect.poll(() => enters(further), { timeout: 20_000 }).toBe("in");
+});
+
 it("ends the pooler with its server, and starts it again with the next client", async () => {
   await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
   await expect.poll(poolers).toEqual([]);
