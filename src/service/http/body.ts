@@ -77,7 +77,7 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
     // The end comes although the last chunk waits.
     const end = async () => {
       await waiting;
-      if (!isRefused) decode();
+      decode();
       resolve(text);
     };
     incoming.on("data", read);

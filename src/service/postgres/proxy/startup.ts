@@ -68,7 +68,7 @@ function invalid(message: string, sqlState = "08P01"): Opening {
  */
 function parametersIn(body: Buffer): Map<string, string> | undefined {
   const parts = body.toString("utf8").split("\0");
-  if (parts.length < 2 || parts.at(-1) !== "" || parts.at(-2) !== "" || parts.length % 2 !== 0) return undefined;
+  if (parts.at(-1) !== "" || parts.at(-2) !== "" || parts.length % 2 !== 0) return undefined;
   const parameters = new Map<string, string>();
   for (let index = 0; index + 2 < parts.length; index += 2) parameters.set(parts[index] ?? "", parts[index + 1] ?? "");
   return parameters.has("") ? undefined : parameters;
