@@ -166,3 +166,10 @@ it("a key for one project ends when its project is another owner's, also where n
   shop.core.change(({ store }, at) => store.projects.setOwner([project], { kind: "account", id: "acc-ana" }, at));
   expect(status()).toBe(401);
 });
+
+it("the word before a key is taken in capital and small letters, as HTTP has it", () => {
+  const { core } = new Shop();
+  const status = (authorization: string) =>
+    core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization } }).status;
+  expect(["bearer", "BEARER", "Basic"].map((word) => status(`${word} ${keys.ana}`))).toEqual([200, 200, 401]);
+});

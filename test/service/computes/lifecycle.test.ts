@@ -226,13 +226,14 @@ describe("a branch whose creation fails", () => {
   });
 });
 
-test("a compute that suspends is in a transition, and cannot be suspended once more", () => {
+test("a compute that suspends is in a transition, and cannot be suspended once more, nor is it taken for started", () => {
   const shop = new Shop();
   shop.active();
-  const path = `POST /projects/${project}/endpoints/${primary}/suspend`;
-  shop.write(path);
+  const path = `POST /projects/${project}/endpoints/${primary}`;
+  shop.write(`${path}/suspend`);
   const message = "endpoint is in some transitive state, could not suspend";
-  expect(shop.ana(path)).toMatchObject({ status: 423, body: { message } });
+  expect(shop.ana(`${path}/suspend`)).toMatchObject({ status: 423, body: { message } });
+  expect(shop.ana(`${path}/start`).status).toBe(423);
 });
 
 test("an operation is begun after the one before it has ended, also where time passes while the call is answered", () => {

@@ -35,6 +35,7 @@ it.each([
   ["that was killed, and whose number another process got", (at: number) => `${process.pid} ${at - 60}\n`, false],
   ["that runs", (at: number) => `${process.pid} ${at}\n`, true],
   ["that is just being made, with its owner not yet written", () => "", true],
+  ["that is just being made, with its owner written in part", (at: number) => `${process.pid} ${at - 60}`, true],
 ])("the temporary directory of a service %s is removed or left alone", async (_, owner, stays) => {
   const { startedAt = 0 } = (await system.facts(process.pid)) ?? {};
   writeFileSync(join(left, "owner"), owner(startedAt));
