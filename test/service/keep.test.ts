@@ -41,3 +41,37 @@ it("what was deleted is cleared in turns with a short rest between, also after t
   stop();
   expect([isFollowed, timer]).toEqual([false, undefined]);
 });
+
+it("what fails after a change of its own is reported, and tried again by one timer alone, after a second", () => {
+  const timers = new Set<{ ms: number; act: () => void }>();
+  const after = (ms: number, act: () => void) => {
+    const timer = { ms, act };
+    timers.add(timer);
+    return () => timers.delete(timer);
+  };
+  let changed = () => {};
+  const reported: unknown[] = [];
+  const full = new Error("the disk is full");
+  const service = Object.assign(JSON.parse("{}"), {
+    context: { clock: { now: () => 0, after }, store: { removed: { any: () => true } } },
+    clear: () => {
+      changed();
+      throw full;
+    },
+    internalError: (error: unknown) => reported.push(error),
+    onChange: (follower: () => void) => {
+      changed = follower;
+      return () => {};
+    },
+  });
+  keepClear(service);
+  for (const tries of [1, 2]) {
+    for (const timer of timers) {
+      timers.delete(timer);
+      timer.act();
+      break;
+    }
+    expect([...timers].map(({ ms }) => ms)).toEqual([1000]);
+    expect([reported.length, new Set(reported)]).toEqual([tries, new Set([full])]);
+  }
+});

@@ -13,10 +13,18 @@ beforeEach(() => {
   ana = new Visitor(shop.core).signIn("acc-ana");
 });
 
-/** The charts of the page, each with its sentence and the words of its bars, the present one last. */
-function charts(): { summary: string | undefined; bars: (string | undefined)[]; marks: number }[] {
+interface Drawn {
+  summary: string | undefined;
+  scale: (string | undefined)[];
+  bars: (string | undefined)[];
+  marks: number;
+}
+
+/** The charts of the page, each with its sentence, its scale and the words of its bars, the present one last. */
+function charts(): Drawn[] {
   return [...ana.get(page).html.matchAll(/<svg.*?<\/svg>/gs)].map(([chart]) => ({
     summary: /aria-label="([^"]+)"/.exec(chart)?.[1],
+    scale: [...chart.matchAll(/dy="4" text-anchor="end">([^<]+)</g)].map(([, tick]) => tick),
     bars: [...chart.matchAll(/<title>([^<]+)<\/title>/g)].map(([, words]) => words),
     marks: [...chart.matchAll(/<circle/g)].length,
   }));
@@ -30,6 +38,11 @@ describe("the last day of a compute", () => {
     shop.connect(primary, 60, true);
     shop.time.pass(31 * minute);
     const [size, connections, state] = charts();
+    // Nobody has half a connection.
+    expect([size?.scale, connections?.scale]).toEqual([
+      ["0", "0.2", "0.4", "0.6", "0.8"],
+      ["0", "1", "2"],
+    ]);
     expect([size?.bars.length, connections?.bars.length, state?.bars.length]).toEqual([96, 96, 96]);
     // It suspends after five minutes, and is woken by a client that stays for one.
     expect(size?.bars.slice(-3)).toEqual(["00:15: 0.8 CU", "00:30: 0 CU", "00:45: 0 CU"]);
@@ -61,7 +74,12 @@ describe("the last day of a compute", () => {
   });
 
   it("includes the time that is not recorded yet, and an empty day has no marks that are no numbers", () => {
-    expect(charts()[2]?.summary).toBe("Active for 0 hours of the last 24, woken 0 times");
+    const [, ...counts] = charts();
+    expect(counts.map(({ scale }) => scale)).toEqual([
+      ["0", "1"],
+      ["0", "1"],
+    ]);
+    expect(counts[1]?.summary).toBe("Active for 0 hours of the last 24, woken 0 times");
     expect(ana.get(page).html).not.toMatch(/NaN|Infinity/);
     shop.active({ suspend_timeout_seconds: -1 });
     shop.time.pass(30 * 3_600_000);

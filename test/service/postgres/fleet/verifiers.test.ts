@@ -3,17 +3,20 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Running } from "../../../../src/service/postgres/fleet/fleet-ports.ts";
 import { Verifiers } from "../../../../src/service/postgres/fleet/verifiers.ts";
 import { socketIn } from "../../../../src/service/postgres/host/sockets.ts";
+import { parseVerifier, scramVerifier } from "../../../../src/service/postgres/session/scram.ts";
 import { ServiceSessions } from "../../../../src/service/postgres/session/service-sessions.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 import { realClock } from "../../../support/real-clock.ts";
+import { table } from "../fake/fake-messages.ts";
+import type { Rows } from "../fake/fake-sql.ts";
 
 const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
 const welcome = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0", "latin1"), ready]);
 
 const running: Running = JSON.parse('{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"major": 17}}');
 
-/** A server that takes every session and answers nothing: its sessions, and what it was asked. */
-async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; asked: string[] }> {
+/** A server that takes every session and answers each question with these rows: its sessions, and what it was asked. */
+async function listening(rows: Rows = []): Promise<{ verifiers: Verifiers; opened: Socket[]; asked: string[] }> {
   const directory = temporaryDirectory("verifiers");
   running.config.sockets = directory.path;
   const opened: Socket[] = [];
@@ -26,7 +29,7 @@ async function listening(): Promise<{ verifiers: Verifiers; opened: Socket[]; as
         socket.write(welcome);
         socket.on("data", (question: Buffer) => {
           asked.push(question.toString("latin1"));
-          socket.write(ready);
+          socket.write(rows.length === 0 ? ready : Buffer.concat([table(rows), ready]));
         });
       });
   });
@@ -49,6 +52,12 @@ it("a role that is not there has a verifier of its own, always the same, as one 
   expect(again).toEqual(app);
   expect(ana?.salt).not.toEqual(app?.salt);
   expect(app).not.toHaveProperty("oid");
+});
+
+it("a role that is there has the verifier of its server and its number, by which it is told from a later one", async () => {
+  const text = await scramVerifier("secret");
+  const known = await listening([[text, "16385"]]);
+  expect(await known.verifiers.of(running, "app")).toEqual({ ...parseVerifier(text), oid: "16385" });
 });
 
 it("the session that looks up passwords is opened once, and again after its server has ended it", async () => {
