@@ -157,6 +157,20 @@ it("the guardian's own end counts as that of its programs, and the next program 
   expect(await run("process.exitCode = 3").ended).toBe(3);
 });
 
+it("no other guardian is begun to stop a program that has ended with its own", async () => {
+  const orphan = run("process.kill(process.ppid, 'SIGKILL'); setTimeout(() => {}, 100)");
+  await orphan.ended;
+  const before = children();
+  orphan.stop();
+  expect(children()).toBe(before);
+});
+
+/** The processes that this one has begun, where the system shows them. */
+function children(): string {
+  const file = `/proc/self/task/${process.pid}/children`;
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
 it("a program is reported as ended where so many files are open that no guardian starts, and the service goes on", async () => {
   const source = join(import.meta.dirname, "../../../../src/service/postgres/host/guardian.ts");
   const script = `
