@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { arrive } from "../../../../src/service/computes/connect.ts";
 import { Home } from "../../../../src/service/postgres/data/home.ts";
 import { Sessions } from "../../../../src/service/postgres/fleet/sessions.ts";
+import { PostgresServer } from "../../../../src/service/postgres/server/server.ts";
 import { Visitor } from "../../console/visitor.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
 import { main, primary, project } from "../rig.ts";
@@ -222,6 +223,21 @@ it("a service that ends while a server starts stops that one too, and the operat
   held.resolve(undefined);
   await stopping;
   expect([fakes.machine.servers.size, store.operations.openEnded().length]).toEqual([0, 1]);
+});
+
+it("a server that is up just as the service ends is stopped with it, and the compute's clients see none", async () => {
+  const startServer = PostgresServer.start.bind(PostgresServer);
+  let stopping: Promise<void> | undefined;
+  vi.spyOn(PostgresServer, "start").mockImplementation(async (...given) => {
+    const server = await startServer(...given);
+    stopping ??= fakes.postgres.close();
+    return server;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  await fakes.send(`POST ${compute}/start`);
+  await fakes.until(() => stopping !== undefined);
+  await stopping;
+  expect([eventsFrom(0).slice(-2), fakes.machine.servers.size]).toEqual([[`start ${main}`, `end ${main}`], 0]);
 });
 
 it("a compute whose start waits for another one on its branch is not started by a service that ends", async () => {
