@@ -39,13 +39,23 @@ class Log {
     return this.end;
   }
 
-  /** The end of a transaction so many milliseconds after noon; `before` stands before its data. */
-  commit(ms: number, { info = 0, before = [] as number[] } = {}): bigint {
+  /** The end of a transaction so many milliseconds after noon; `before` and `more` stand around its data. */
+  commit(ms: number, { info = 0, before = [] as number[], more = 0 } = {}): bigint {
     const data = Buffer.alloc(16);
     data.writeUInt8(255, 0);
     data.writeUInt8(8, 1);
     data.writeBigInt64LE(BigInt(noon + ms - 946_684_800_000) * 1000n, 2);
-    return this.add(1, info, Buffer.concat([Buffer.from(before), data]));
+    return this.add(1, info, Buffer.concat([Buffer.from(before), data, Buffer.alloc(more)]));
+  }
+
+  /** The end of a transaction of which a crash has left the first page alone. */
+  breakOff(ms: number): void {
+    const kept = 96;
+    this.add(10, 0, Buffer.alloc(page - (this.#at % page) - kept - 24));
+    const next = this.#at + kept;
+    this.commit(ms, { more: 200 });
+    this.#at = next;
+    this.#segment().fill(0, next % segmentBytes, (next % segmentBytes) + page);
   }
 
   /** Ends the segment. */
@@ -114,6 +124,13 @@ describe("the position of a time in the log", () => {
   it("a transaction that was prepared and had not ended does not count", async () => {
     const early = log.commit(10);
     log.commit(12, { info: 0x10 });
+    log.commit(20);
+    expect(await by(15, log.write(directory.path))).toBe(early);
+  });
+
+  it("a transaction whose end a crash has broken off does not count, although its time is there", async () => {
+    const early = log.commit(10);
+    log.breakOff(12);
     log.commit(20);
     expect(await by(15, log.write(directory.path))).toBe(early);
   });
