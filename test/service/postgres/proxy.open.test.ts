@@ -116,6 +116,15 @@ it("a client that asks for encryption by GSS within TLS is refused that over TLS
   secured.destroy();
 });
 
+it("a client that asks for encryption by GSS within TLS again is sent away", async () => {
+  const { secured, opened } = await overTls();
+  secured.write(gss);
+  await once(secured, "data");
+  secured.write(gss);
+  expect(await opened).toContain("GSS encryption was refused already");
+  secured.destroy();
+});
+
 it("a client that asks for TLS, and then goes on in clear, is not served", async () => {
   const [client, server] = duplexPair();
   server.on("error", () => {});
