@@ -73,13 +73,18 @@ describe("the console", () => {
         {
           id: "wide",
           owner: "acc-ana",
-          branches: [{ id: "br-wide" }],
-          endpoints: Array.from({ length: 120 }, () => ({ branchID: "br-wide", type: "read_only" as const })),
+          branches: [{ id: "br-wide" }, { id: "br-even" }],
+          endpoints: Array.from({ length: 220 }, (_, n) => ({
+            branchID: n < 120 ? "br-wide" : "br-even",
+            type: "read_only" as const,
+          })),
         },
       ],
     });
     const last = ana.get("/app/projects/wide/branches/br-wide?page=3");
     expect([rowsIn(last).length, textOf(last)]).toEqual([20, expect.stringContaining("Page 3 of 3")]);
+    const beyond = ana.get("/app/projects/wide/branches/br-even?page=3");
+    expect([rowsIn(beyond).length, textOf(beyond)]).toEqual([50, expect.stringContaining("Page 2 of 2")]);
   });
 });
 
