@@ -427,9 +427,10 @@ it("a client that reads nothing counts no more once its compute's server has end
   one.destroy();
 });
 
+const key = Buffer.from("its own.");
+const greeting = Buffer.concat([letIn.subarray(0, 9), Buffer.from([0x4b, 0, 0, 0, 12]), key, letIn.subarray(9)]);
+
 it("cancels what a client runs, and nothing of another client once its server process has ended", async () => {
-  const key = Buffer.from("its own.");
-  const greeting = Buffer.concat([letIn.subarray(0, 9), Buffer.from([0x4b, 0, 0, 0, 12]), key, letIn.subarray(9)]);
   const heard: Buffer[] = [];
   server.removeAllListeners("connection").on("connection", (connection: Socket) => {
     served.push(connection);
@@ -453,6 +454,29 @@ it("cancels what a client runs, and nothing of another client once its server pr
   await expect.poll(left).toBe(1);
   await cancel();
   expect(heard).toHaveLength(2);
+  one.destroy();
+});
+
+it("a request to cancel that comes while another is under way is passed on after it, and stands for all that follow", async () => {
+  const asking: Socket[] = [];
+  server.removeAllListeners("connection").on("connection", (connection: Socket) => {
+    served.push(connection);
+    if (served.length === 1) connection.resume().write(greeting);
+    else connection.once("data", () => asking.push(connection)).resume();
+  });
+  const one = await client();
+  one.write(startup);
+  const shown = await logIn(one, { password: "secret" });
+  const others = await Promise.all(["first", "second", "third"].map(() => client()));
+  const gone = others.map((other) => closed(other.resume()));
+  for (const other of others) other.end(cancelPacket(shown.subarray(14, 22)));
+  await Promise.race(gone);
+  for (const count of [1, 2]) {
+    await expect.poll(() => asking.length).toBe(count);
+    asking.at(-1)?.end();
+  }
+  await Promise.all(gone);
+  expect(asking).toHaveLength(2);
   one.destroy();
 });
 
