@@ -197,6 +197,15 @@ describe("a server that starts", () => {
     expect(machine.guarded).toEqual([{ command: "/bin/postgres", args: ["-D", data] }]);
   });
 
+  it("a server that is up is not stopped as the service ends, but by its fleet, which asks it first", async () => {
+    const service = new AbortController();
+    const server = await start(new FakeMachine(() => 0), new HastenedClock(), service.signal);
+    const stop = vi.spyOn(server, "stop");
+    service.abort();
+    expect(stop).not.toHaveBeenCalled();
+    await server.stop();
+  });
+
   /** The setting with which it starts. */
   async function prepared(): Promise<string | undefined> {
     const machine = new FakeMachine(() => 0);
