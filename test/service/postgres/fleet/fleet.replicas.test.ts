@@ -268,6 +268,19 @@ describe("a replica", () => {
     expect(await fakes.outcome(`POST ${branch}/roles/app/reset_password`)).toEqual(["apply_config finished"]);
   });
 
+  it("a replica at which logins cannot be ended starts again for that, once its server has ended", async () => {
+    await start();
+    const id = await replica();
+    fakes.machine.answer = ({ sql, data }) => {
+      if (data !== fakes.replicaOf(id) || !sql.includes("pg_last_wal_replay_lsn")) return undefined;
+      fakes.machine.answer = () => undefined;
+      return new Error("not now");
+    };
+    const moment = now();
+    expect(await fakes.outcome(`POST ${branch}/roles/app/reset_password`)).toEqual(["apply_config finished"]);
+    expect(eventsFrom(moment)).toEqual([`end ${id}`, `start ${id}`]);
+  });
+
   it("a replica comes back from its primary's growth with the settings that it has by then", async () => {
     await start();
     const id = await replica();
