@@ -10,6 +10,7 @@ import { ServerFailed } from "../host/failure.ts";
 import { enabled, notOfExtension, ownSchemas, relations } from "../schema/kind.ts";
 import { smallest } from "../server/config.ts";
 import type { OwnServer } from "../server/own-server.ts";
+import { putRulesAside } from "../session/inside-database.ts";
 import { rollBackPrepared } from "../session/prepared.ts";
 import { privilegedRole } from "../session/privileged-role.ts";
 import { identifier } from "../session/quoting.ts";
@@ -77,6 +78,7 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
   using admin = await server.connect("postgres");
   await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${await scramVerifier(copier.password)}'`);
   await makeNamesReadable(admin);
+  await admin.query(putRulesAside(true));
   const all = await admin.query(databases);
   // In all databases before the others' rows go: until then, what is deleted anywhere is kept. Prepared transactions
   // hold rows, and locks that would hold everything up.
@@ -90,6 +92,7 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
     await emptyDatabase(server, name ?? "", copier);
     await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${closed !== "t"} CONNECTION LIMIT ${limit}`);
   }
+  await admin.query(putRulesAside(false));
   await admin.query(`DROP ROLE ${role}`);
   await admin.query("SELECT pg_switch_wal()");
   // Of tens of thousands of files it takes longer than a server has for its end.

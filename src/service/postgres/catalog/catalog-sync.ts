@@ -207,8 +207,8 @@ async function putPassword(
 async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
   const databases = await client.query(databasesOf(name));
   if (databases.some(([, owner]) => owner === name)) return;
-  for (const [database, owner, closed, limit, role] of databases) {
-    await insideDatabase({ client, connect }, { name: database ?? "", closed, limit }, async (inside) => {
+  for (const [database, owner, role] of databases) {
+    await insideDatabase({ client, connect }, database ?? "", async (inside) => {
       // The role alone could roll them back, and their locks would keep it from being dropped.
       // By its number: in the database's encoding its name may be no name.
       await rollBackPrepared(inside, `owner = (SELECT rolname FROM pg_roles WHERE oid = ${Number(role)})`);
@@ -253,7 +253,7 @@ function policiesOf(role: number): string {
  * the rights that it has on databases.
  */
 function databasesOf(role: string): string {
-  return `SELECT datname, pg_get_userbyid(datdba), NOT datallowconn, datconnlimit,
+  return `SELECT datname, pg_get_userbyid(datdba),
       (SELECT oid FROM pg_roles WHERE rolname =${literal(role)}) FROM pg_database
     WHERE datname <> 'template0' AND (datname = 'postgres' OR pg_get_userbyid(datdba) =${literal(role)}
       OR oid IN (SELECT dbid FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass

@@ -101,13 +101,13 @@ async function renameDatabases(client: Session, renames: readonly Rename[]): Pro
 export async function dropDatabase(connected: Connected, name: string): Promise<void> {
   const { client } = connected;
   try {
-    const [row] = await client.query(`SELECT datistemplate, NOT datallowconn, datconnlimit,
+    const [row] = await client.query(`SELECT datistemplate,
       datname IN (SELECT database FROM pg_prepared_xacts),
       datname IN (SELECT database FROM pg_replication_slots WHERE active)
       FROM pg_database WHERE datname =${literal(name)}`);
-    const [isTemplate, closed, limit, isKept, isRead] = row ?? [];
+    const [isTemplate, isKept, isRead] = row ?? [];
     if (isTemplate === "t") await client.query(`ALTER DATABASE ${identifier(name)} IS_TEMPLATE false`);
-    if (isKept === "t") await insideDatabase(connected, { name, closed, limit }, (inside) => rollBackPrepared(inside));
+    if (isKept === "t") await insideDatabase(connected, name, (inside) => rollBackPrepared(inside));
     if (isRead === "t") await endAll(client, `datname =${literal(name)}`);
     await client.query(`DROP DATABASE IF EXISTS ${identifier(name)} WITH (FORCE)`);
   } catch (error) {

@@ -15,7 +15,7 @@ export async function guardDatabases(connected: Connected): Promise<void> {
   for (let some = await left(); some.length > 0; some = await left()) {
     for (const one of some) {
       tried.add(one.oid);
-      await attempts.make(() => insideDatabase(connected, one, guard));
+      await attempts.make(() => insideDatabase(connected, one.name, guard));
     }
   }
   attempts.end();

@@ -1,4 +1,4 @@
-import { type Connected, insideDatabases } from "./inside-database.ts";
+import { type Connected, hasRules, insideDatabases } from "./inside-database.ts";
 import type { Session } from "./privileged-role.ts";
 
 /** In ASCII: it may be no text here, and no statement of the server's own can run this one. */
@@ -19,13 +19,13 @@ export async function rollBackPreparedThat(connected: Connected, condition: stri
 }
 
 /**
- * The ids of prepared transactions that no session can end: their database is closed to connections, and they may have
- * changed or locked the row that says so, which is theirs until they end.
+ * The ids of prepared transactions that no session can end: their database is closed to connections, or has rules that
+ * are put aside to open it, and they may have changed or locked the row that says so, which is theirs until they end.
  */
 export async function unreachablePrepared(connect: Connected["connect"]): Promise<string[]> {
   using server = await connect("postgres");
   const rows = await server.query(`SELECT transaction FROM pg_prepared_xacts
-    JOIN pg_database ON datname = database AND NOT datallowconn
+    JOIN pg_database ON datname = database AND (NOT datallowconn OR ${hasRules})
     JOIN pg_locks own ON own.transactionid = transaction AND own.pid IS NULL
     JOIN pg_locks held USING (virtualtransaction)
     WHERE held.relation = 'pg_database'::regclass AND held.mode <> 'AccessShareLock'`);

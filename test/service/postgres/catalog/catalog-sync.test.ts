@@ -25,10 +25,11 @@ async function changes(
     if (sql.includes("server_version_num")) return [[version]];
     if (/datconnlimit = -2|pg_subscription/.test(sql)) return [];
     if (sql.includes("pg_roles")) return existing.map((name) => [name, isOfAPI || name === privilegedRole ? "t" : "f"]);
-    if (sql.includes("datallowconn"))
+    if (sql.includes("datallowconn")) return [[sql.endsWith("'template0'") ? "f" : "t", "-1", "f"]];
+    if (sql.startsWith("SELECT datname, oid"))
       return [
-        ["stock", "f", "-1"],
-        ["template0", "t", "-1"],
+        ["stock", "1"],
+        ["template0", "2"],
       ];
     if (sql.includes("pg_database")) return [["stock", "app"]];
     if (sql.includes("pg_prepared_xacts")) return [[prepared]];
@@ -184,8 +185,8 @@ describe("a catalogue that changes", () => {
       if (sql.startsWith("SHOW")) return [["170010"]];
       if (sql.startsWith("SELECT rolname")) return [[privilegedRole, "t"], ...known.map((name) => [name, "f"])];
       if (sql === "SELECT datname FROM pg_database") return present.map(([name]) => [name]);
-      if (sql.startsWith("SELECT datname, pg_get_userbyid")) return present.map((one) => [...one, "f", "-1", "4711"]);
-      if (/^SELECT ('ROLLBACK|datname, datname =|format|datistemplate|database FROM|datname, EXISTS)/.test(sql))
+      if (sql.startsWith("SELECT datname, pg_get_userbyid")) return present.map((one) => [...one, "4711"]);
+      if (/^SELECT ('ROLLBACK|datname, oid|datname <>|format|datistemplate|database FROM|datname, EXISTS)/.test(sql))
         return [];
       statements.push(database === "postgres" ? sql : `${database}: ${sql}`);
       return [];
@@ -402,7 +403,7 @@ describe("a catalogue that changes", () => {
 
   it("a database goes with what a client has left in it, which would keep it: a mark, transactions, slots", async () => {
     const answers = (sql: string) => {
-      if (sql.startsWith("SELECT datistemplate")) return [["t", "f", "-1", "t", "t"]];
+      if (sql.startsWith("SELECT datistemplate")) return [["t", "t", "t"]];
       return sql.startsWith("SELECT 'ROLLBACK PREPARED") ? [["ROLLBACK PREPARED 'left'"]] : undefined;
     };
     const server = { roles: [], databases: [...ours, ["old", "app"] as const], answers };

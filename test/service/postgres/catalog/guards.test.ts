@@ -8,7 +8,7 @@ async function guarded(databases: string[], act: (database: string) => void) {
     act(database);
     const query = (sql: string) => {
       if (sql.includes("CREATE DOMAIN pg_catalog.output_plugin")) guards.push(database);
-      const rows = sql.startsWith("SELECT datname") ? databases.map((name, oid) => [name, "f", "-1", `${oid}`]) : [];
+      const rows = sql.startsWith("SELECT datname, oid") ? databases.map((name, oid) => [name, `${oid}`]) : [];
       return Promise.resolve(rows);
     };
     return Promise.resolve({ query, [Symbol.dispose]() {} });

@@ -60,6 +60,10 @@ export const transactions: Readonly<Record<string, Holder>> = {
   "prepared transaction": prepared("stock", "CREATE TABLE kept (x int)"),
   "prepared in a database that it closed": preparedInClosed("ALTER DATABASE own CONNECTION LIMIT 5"),
   "prepared, its closed database locked": preparedInClosed("SELECT FROM pg_stat_database_conflicts FOR UPDATE"),
+  "prepared in a database with rules, which it changed": preparedInClosed(
+    "ALTER DATABASE own CONNECTION LIMIT 5",
+    " LOCALE_PROVIDER icu ICU_LOCALE 'en' ICU_RULES '&a < b'",
+  ),
   "prepared with the catalogue of roles": prepared("stock", lockOf("pg_stat_activity")),
   "prepared with the catalogues of its database": prepared("stock", lockOf("pg_tables")),
   "prepared with every lock": preparedWithLocks(3),
@@ -75,13 +79,16 @@ function lockOf(view: string): string {
   return `LOCK TABLE pg_catalog.${view} IN ACCESS EXCLUSIVE MODE`;
 }
 
-/** A transaction with a stolen password, prepared in a database that the role has closed: `last` is on its row. */
-function preparedInClosed(last: string): Holder {
+/**
+ * A transaction with a stolen password, prepared in a database that the role has closed, or that has `rules`: `last` is
+ * on its row.
+ */
+function preparedInClosed(last: string, rules = ""): Holder {
   return {
     hold: async (tenant) => {
-      const outside = await run(await tenant.open(), "CREATE DATABASE own TEMPLATE template0");
+      const outside = await run(await tenant.open(), `CREATE DATABASE own TEMPLATE template0${rules}`);
       const inside = await run(await tenant.open({ database: "own" }), "BEGIN", "ALTER ROLE thief PASSWORD 'stolen'");
-      await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
+      if (rules === "") await run(outside, "ALTER DATABASE own ALLOW_CONNECTIONS false");
       await run(inside, last, "PREPARE TRANSACTION 'kept'");
       await Promise.all([inside.end(), outside.end()]);
     },

@@ -5,10 +5,11 @@ const nothing = () => Promise.resolve([]);
 const failing = () => Promise.reject(new Error("the server has no room"));
 
 /** Acts in a database; answers the statements about that, and how often the session there ended. */
-async function entered(closed: "t" | "f", connects: boolean, act: () => Promise<unknown>) {
+async function entered({ isOpen = "t", ruled = "f" }, connects: boolean, act: () => Promise<unknown>) {
   const statements: string[] = [];
   let ended = 0;
   const query = (sql: string) => {
+    if (sql.startsWith("SELECT")) return Promise.resolve([[isOpen, "7", ruled]]);
     statements.push(sql);
     return Promise.resolve([]);
   };
@@ -17,7 +18,7 @@ async function entered(closed: "t" | "f", connects: boolean, act: () => Promise<
   };
   const client = { query, [Symbol.dispose]: () => {} };
   const connect = () => (connects ? Promise.resolve({ query: nothing, [Symbol.dispose]: end }) : failing());
-  const outcome = await insideDatabase({ client, connect }, { name: "stock", closed, limit: "7" }, act).then(
+  const outcome = await insideDatabase({ client, connect }, "stock", act).then(
     () => "done",
     ({ message }: Error) => message,
   );
@@ -34,9 +35,27 @@ test.each([
   ["not entered", false, nothing, { ended: 0, outcome: "the server has no room" }],
   ["entered, and what is to be done there fails", true, failing, { ended: 1, outcome: "the server has no room" }],
 ])("a closed database that is %s is closed again, with the limit that it had", async (_what, connects, act, result) => {
-  expect(await entered("t", connects, act)).toEqual({ statements: opened, ...result });
+  expect(await entered({ isOpen: "f" }, connects, act)).toEqual({ statements: opened, ...result });
 });
 
 it("a database that is open stays as it is, and the session in it ends", async () => {
-  expect(await entered("f", true, nothing)).toEqual({ statements: [], ended: 1, outcome: "done" });
+  expect(await entered({}, true, nothing)).toEqual({ statements: [], ended: 1, outcome: "done" });
 });
+
+test.each([
+  ["acted in", true, "done"],
+  ["not entered", false, "the server has no room"],
+])(
+  "a database with rules that is %s goes without them for superusers alone meanwhile",
+  async (_what, connects, outcome) => {
+    const { statements, ...result } = await entered({ ruled: "t" }, connects, nothing);
+    expect(statements.map((sql) => sql.split(" WHERE ")[0])).toEqual([
+      opened[0],
+      "UPDATE pg_database SET datlocprovider = 'c'",
+      "UPDATE pg_database SET datlocprovider = 'i'",
+      'ALTER DATABASE "stock" ALLOW_CONNECTIONS true CONNECTION LIMIT 7',
+    ]);
+    expect(statements[1]).toContain("datname = E'stock'");
+    expect(result.outcome).toBe(outcome);
+  },
+);

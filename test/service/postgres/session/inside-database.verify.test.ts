@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
+import { SqlClient } from "../../../../src/service/postgres/session/sql-client.ts";
 import { streamOf } from "../node-postgres.ts";
-import { main, primary, project } from "../rig.ts";
+import { main, primary, project, serverSocket } from "../rig.ts";
 import { usePostgresRig } from "../use-rig.ts";
 
 const rig = usePostgresRig();
@@ -39,4 +40,38 @@ it("a database that clients have closed lets none in while the service is in it,
   expect((await own.query(shown)).rows).toEqual([{ datallowconn: false, datconnlimit: 7 }]);
   await own.end();
   for (const one of [held, other, ...queue]) streamOf(one).destroy();
+});
+
+it("a role is deleted, and a branch with the schema alone made, beside a database whose ICU rules let no session open", async () => {
+  const rules = "garbage &&& [";
+  const leaver = await rig.newRole("leaver");
+  await rig.query(uri, "CREATE DATABASE ruled", "GRANT ALL ON DATABASE ruled TO leaver");
+  await rig.query(leaver.replace("/stock?", "/ruled?"), "CREATE SCHEMA hers CREATE TABLE one (x int)");
+  // As those of a client that take an hour, with which the role has made something once.
+  using server = await SqlClient.connect({
+    ...serverSocket(rig.data),
+    user: "cloud_admin",
+    password: "",
+    database: "postgres",
+  });
+  await server.query(`UPDATE pg_database SET datlocprovider = 'i', datlocale = 'en', daticurules = '${rules}'
+    WHERE datname = 'ruled'`);
+  const all = "SELECT datlocprovider, daticurules, datallowconn, datconnlimit FROM pg_database WHERE datname = 'ruled'";
+  const deleted = await rig.change("DELETE", `${roles}/leaver`);
+  expect(deleted).toMatchObject([{ status: "finished" }]);
+  expect(await server.query(all)).toEqual([["i", rules, "t", "-1"]]);
+  const branch = { parent_id: main, init_source: "schema-only" };
+  const made = await rig.change("POST", `/projects/${project}/branches`, {
+    branch,
+    endpoints: [{ type: "read_write" }],
+  });
+  expect(made.map(({ status }) => status)).toEqual(["finished", "finished"]);
+  const copy = {
+    ...serverSocket(rig.data, made[0]?.branch_id),
+    user: "cloud_admin",
+    password: "",
+    database: "postgres",
+  };
+  using copied = await SqlClient.connect(copy);
+  expect(await copied.query(all)).toEqual([["i", rules, "t", "-1"]]);
 });

@@ -20,6 +20,7 @@ const once: Readonly<Record<string, readonly string[]>> = {
   "reset password": [
     "prepared in a database that it closed",
     "prepared, its closed database locked",
+    "prepared in a database with rules, which it changed",
     "prepared with every lock",
     "every lock of the server",
   ],
