@@ -113,7 +113,7 @@ export const switches: readonly string[] = wordsOf(`
   enable_tidscan escape_string_warning geqo hot_standby_feedback jit log_checkpoints log_disconnections
   log_duration log_executor_stats log_lock_waits log_parser_stats log_planner_stats log_recovery_conflict_waits
   log_replication_commands log_statement_stats parallel_leader_participation quote_all_identifiers row_security
-  standard_conforming_strings synchronize_seqscans track_activities track_io_timing track_wal_io_timing
+  standard_conforming_strings synchronize_seqscans track_io_timing track_wal_io_timing
   transform_null_equals
 `);
 

@@ -5,7 +5,8 @@ import { foldedName, numericSettings, switches } from "../../computes/setting-bo
  * vacuum and write-ahead log. None names a command, a path, a library, a listener or a way to authenticate, and none
  * is given by the compute's size. `track_commit_timestamp` is left out: a subscriber would write times that its
  * publisher makes up into a file of the server, and a replication slot loads any file as its output plugin; so are
- * `geqo_generations` and `geqo_pool_size`, with which a plan takes days, in sessions of the service too.
+ * `geqo_generations` and `geqo_pool_size`, with which a plan takes days, in sessions of the service too, and
+ * `track_activities`, without which no server tells whether its clients are silent.
  */
 const words = `
   bytea_output client_encoding client_min_messages constraint_exclusion datestyle default_text_search_config

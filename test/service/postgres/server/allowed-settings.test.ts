@@ -39,6 +39,8 @@ describe("the settings of a compute", () => {
     // A plan of two tables would take days, also in a session of the service.
     "geqo_generations",
     "geqo_pool_size",
+    // Without it each session counts as active, and the compute never suspends.
+    "track_activities",
     // In lower case its first letter, KELVIN SIGN, would be k.
     "wor\u212a_mem",
     "work_mem\n",
