@@ -8,8 +8,8 @@ export interface Connected {
 }
 
 /**
- * True of a row of `pg_database` with rules of ICU's for its texts, which exist from Postgres 16 on. A session that opens
- * applies them first: a client's may take an hour, or be none that ICU takes.
+ * True of a row of `pg_database` with rules of ICU's for its texts, which exist from Postgres 16 on. A session that
+ * opens applies them first: a client's may take an hour, or be none that ICU takes.
  */
 export const hasRules = "to_jsonb(pg_database) ->> 'daticurules' IS NOT NULL";
 
