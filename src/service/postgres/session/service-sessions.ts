@@ -45,6 +45,9 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
   transaction_timeout: { value: "0", since: 17 },
   idle_session_timeout: { value: "0" },
   idle_in_transaction_session_timeout: { value: "0" },
+  // Plans go by statistics, which the owner of a database makes up from Postgres 18 on, also of catalogues
+  // (`pg_restore_attribute_stats`): of thousands of objects each would be sought among all.
+  enable_seqscan: { value: "off" },
   // A lock that a client holds must not stop the service's work on its branch for ever.
   lock_timeout: { value: "10s" },
 };

@@ -104,6 +104,7 @@ it("a session is given all of these settings, of which some are a superuser's al
     transaction_timeout: "0",
     idle_session_timeout: "0",
     idle_in_transaction_session_timeout: "0",
+    enable_seqscan: "off",
     lock_timeout: "10s",
   });
 });
