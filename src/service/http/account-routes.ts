@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
+import { Id } from "../../api/ids.ts";
 import { type Caller, newOwnerFor } from "../accounts/caller.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
@@ -16,8 +17,8 @@ import { Empty } from "./shapes.ts";
 
 /** The projects to move and their destination. */
 const Transfer = z.strictObject({
-  destination_org_id: z.string().min(1).max(60),
-  project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
+  destination_org_id: Id,
+  project_ids: z.array(Id).min(1).max(400),
 });
 
 /** The calls on the account, its organizations and regions. */

@@ -54,19 +54,21 @@ function bodyOf({ operationId, body }: Route) {
   return known ? combined(known, ours) : ours;
 }
 
-const Combinable = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
+const Combinable = z.looseObject({
+  properties: z.record(z.string(), z.unknown()).default({}),
+  items: z.unknown().optional(),
+});
 
-/** The fields of both; ours take precedence. */
+/** The fields that the public API knows, as `checkKnown` lets no others pass; what ours say of one takes precedence. */
 function combined(known: PublicSchema, ours: unknown): unknown {
-  const parsed = Combinable.safeParse(ours);
-  if (!parsed.success || !known.properties) return ours;
-  const theirs = Object.entries(known.properties).filter(([name]) => !(name in parsed.data.properties));
-  const shared = Object.entries(parsed.data.properties).map(([name, schema]) => {
-    const other = known.properties?.[name];
-    return [name, other ? combined(other, schema) : schema];
-  });
-  const properties = Object.fromEntries([...shared, ...theirs]);
-  return { ...parsed.data, properties, additionalProperties: false };
+  const { properties: own, items, ...rest } = Combinable.parse(ours);
+  if (known.items && items) return { ...rest, items: combined(known.items, items) };
+  if (!known.properties) return ours;
+  const properties = Object.entries(known.properties).map(([name, schema]) => [
+    name,
+    name in own ? combined(schema, own[name]) : schema,
+  ]);
+  return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
 function answerOf(schema: z.ZodType | undefined) {

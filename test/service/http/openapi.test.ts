@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { publicBody } from "../../../src/service/http/public-api.ts";
 import { bodyOf, callers, requestLine } from "../keys/cells.ts";
 import { project, Shop } from "../support/shop.ts";
 
@@ -146,6 +147,33 @@ it("the document names the API, its root, its keys and its error", () => {
   ]);
   expect(Object.values(document.paths).flatMap((methods) => Object.keys(methods))).toHaveLength(routes.length);
   expect(text).not.toContain("$schema");
+});
+
+/** A body with each object of a schema that takes other fields than those shown, which has one, and with each field. */
+function bodiesOf(schema: Schema): unknown[] {
+  const { properties = {}, items } = schema;
+  if (items) return bodiesOf(items).map((item) => [item]);
+  const below = Object.entries(properties).flatMap(([name, field]) =>
+    [null, ...bodiesOf(field)].map((value) => ({ [name]: value })),
+  );
+  const isOpen = z.looseObject({ type: z.literal("object"), additionalProperties: z.unknown() }).safeParse(schema);
+  return isOpen.success && isOpen.data.additionalProperties !== false ? [...below, { other: "1" }] : below;
+}
+
+it("no body of the document has a field that is refused as unknown", () => {
+  const { document } = served();
+  const bodies = Object.values(document.paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ operationId, requestBody }) => {
+      const schema = requestBody?.content["application/json"].schema;
+      return schema ? bodiesOf(schema).map((body) => ({ operationId, body })) : [];
+    });
+  const refused = bodies.filter(({ operationId, body }) => {
+    const issues = publicBody(operationId).safeParse(body).error?.issues ?? [];
+    return issues.some(({ code }) => code === "unrecognized_keys");
+  });
+  expect(refused).toEqual([]);
+  expect(bodies.length).toBeGreaterThan(150);
 });
 
 it("the document shows in a body the fields that are checked, those that are kept only, and no others", () => {
