@@ -48,6 +48,11 @@ export const refusals = {
   notServed: (operationId: string, call: string) =>
     new Refusal(501, `${operationId} is a call of the public API that is not served here; ${call}`),
   invalid: (message: string) => new Refusal(400, message),
+  badTarget: () =>
+    new Refusal(
+      400,
+      "the request has no valid URL, a very long one or one with . or .. in its path, very many headers, no host, or its host or its sender twice",
+    ),
   notFound: (what: string) => new Refusal(404, `${what} not found`),
   notForOrganizationKeys: () => new Refusal(404, "not allowed for organization API keys"),
   outsideScope: (projectId: string) =>

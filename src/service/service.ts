@@ -280,7 +280,7 @@ export class Service {
 
   /** The answer to a call whose body is not read. */
   refused(call: ServiceCall, refusal: Refusal): ServiceReply {
-    return this.#console.serves(call) ? this.#console.refused(refusal) : refusalReply(refusal);
+    return this.#console.serves(call) ? this.#console.refused(refusal) : this.#refuse(call, refusal);
   }
 
   /** Reports an internal error; the answer reveals nothing about it. */

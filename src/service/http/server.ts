@@ -17,7 +17,7 @@ import { LongAnswers } from "./long-answers.ts";
 import { type ServiceCall, type ServiceReply, tooManyConnections } from "./message.ts";
 import { Pipelines, takeApart } from "./pipeline.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
-import { badTarget, urlOf } from "./target.ts";
+import { urlOf } from "./target.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
@@ -103,6 +103,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
   const long = new LongAnswers(bytes);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     endTinyPieces(incoming);
+    // The time of the service's clock, also where the answer has none of its own: Node would send that of the machine.
+    outgoing.setHeader("date", new Date(service.context.clock.now()).toUTCString());
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     pipelines.take(incoming, outgoing, () => {
       answer({ service, sqlAccess: sql, bytes, long, incoming, outgoing, behindProxy }).catch((error: unknown) => {
@@ -138,8 +140,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
 async function answer(request: Request): Promise<void> {
   const { service, sqlAccess, incoming, outgoing, behindProxy } = request;
   const url = urlOf(incoming);
-  if (url === null) return sendBeforeEnd(request, badTarget);
-  const call = callOf(incoming, url, behindProxy);
+  const call = callOf(incoming, url ?? nowhere, behindProxy);
+  if (url === null) return sendBeforeEnd(request, service.refused(call, refusals.badTarget()));
   const access = call.path === "/sql" ? sqlAccess : undefined;
   if (access && call.method === "OPTIONS") return sendBeforeEnd(request, preflight(call));
   if (access && call.method === "POST") return answerSql(request, access, call);
@@ -245,7 +247,14 @@ function carryOut(clock: Pick<ServiceClock, "after">, exchange: Exchange, outgoi
   }
 }
 
-function callOf(incoming: IncomingMessage, url: URL, behindProxy: boolean): ServiceCall {
+/** The target of a request that has no valid one. */
+const nowhere = { pathname: "", searchParams: new URLSearchParams() };
+
+function callOf(
+  incoming: IncomingMessage,
+  url: Pick<URL, "pathname" | "searchParams">,
+  behindProxy: boolean,
+): ServiceCall {
   const { method = "GET", headers, socket, httpVersion } = incoming;
   const head = method === "HEAD";
   return {

@@ -1,6 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { refusals } from "../refusal.ts";
-import { refusalReply } from "./message.ts";
 
 /** The most that a request may have of each: more costs time before anyone is known, and no call needs it. */
 const most = { characters: 4096, parameters: 64, headers: 100 };
@@ -28,10 +26,3 @@ export function urlOf(incoming: Pick<IncomingMessage, "url" | "headers" | "rawHe
   const whole = URL.parse(url);
   return whole?.host === URL.parse(`${whole?.protocol}//${incoming.headers.host}`)?.host ? whole : null;
 }
-
-/** The answer to a request without such a URL. */
-export const badTarget = refusalReply(
-  refusals.invalid(
-    "the request has no valid URL, a very long one or one with . or .. in its path, very many headers, no host, or its host or its sender twice",
-  ),
-);

@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
+import { type IncomingMessage, request } from "node:http";
+import { expect, it, vi } from "vitest";
 import { dated } from "../../../src/service/http/reply.ts";
+import { realClock } from "../../support/real-clock.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { Running } from "../support/running.ts";
 import { keys, Shop } from "../support/shop.ts";
@@ -44,6 +46,22 @@ it("the Date is sent over HTTP, and goes with the clock that a test advances", a
   expect(Date.parse(advanced.headers.get("date") ?? "")).toBe(before + 7_200_000);
   expect(await date()).toBe(before + 7_200_000);
   await running.stop();
+});
+
+it.each([
+  ["whose body is compressed", "POST", "/api/v2/projects", { "content-encoding": "gzip" }, 415],
+  ["whose form is too long", "POST", "/app/sign-in", {}, 413],
+  ["for the changes without a session", "GET", "/app/changes", {}, 401],
+  ["whose target leads out of its path", "GET", "/api/v2/%2E%2E", {}, 400],
+])("the Date of an answer to a call %s is the service's time", async (_, method, path, headers, status) => {
+  await using shop = await ListeningShop.start();
+  vi.spyOn(shop.core.context, "clock", "get").mockReturnValue({ ...realClock, now: () => Date.parse(begin) });
+  const { port } = new URL(shop.baseURL);
+  const call = request({ port, method, path, headers: { authorization: `Bearer ${keys.ana}`, ...headers } });
+  call.end(method === "POST" ? "x".repeat(20_000) : undefined);
+  const answer = await new Promise<IncomingMessage>((resolve) => call.once("response", resolve));
+  expect([answer.statusCode, answer.headers.date]).toEqual([status, begin]);
+  call.destroy();
 });
 
 it("the Date is there too where the answer has to be waited for", async () => {

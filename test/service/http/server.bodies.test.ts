@@ -1,5 +1,6 @@
 import { IncomingMessage } from "node:http";
 import { expect, it, test, vi } from "vitest";
+import { ErrorBody } from "../../../src/api/error.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, primary, project, Shop } from "../support/shop.ts";
@@ -231,6 +232,25 @@ it("a body that ends within a character is refused", async () => {
   const answer = await fetch(`${shop.baseURL}/projects`, { method: "POST", headers, body });
   expect(`${answer.status} ${await answer.text()}`).toMatch(/^400 .*the request body is not UTF-8/);
 });
+
+it.each([
+  ["a compressed body", "/projects", { "content-encoding": "gzip" }, "{}", 415],
+  ["a body that is no UTF-8", "/projects", {}, Buffer.from([0xff]), 400],
+  ["a very long query", `/projects?search=${"x".repeat(5000)}`, {}, "{}", 400],
+])(
+  "the refusal of %s has the client's id of the request, or one of its own",
+  async (_, path, headers, body, status) => {
+    await using shop = await ListeningShop.start();
+    const idsOf = async (own: Record<string, string>) => {
+      const all = { authorization: `Bearer ${keys.ana}`, ...headers, ...own };
+      const answer = await fetch(`${shop.baseURL}${path}`, { method: "POST", headers: all, body });
+      return [answer.status, answer.headers.get("x-request-id"), ErrorBody.parse(await answer.json()).request_id];
+    };
+    expect(await idsOf({ "x-request-id": "mine-1" })).toEqual([status, "mine-1", "mine-1"]);
+    const [, inHeader, inBody] = await idsOf({});
+    expect([inHeader, inBody]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), inHeader]);
+  },
+);
 
 it("a compressed body is refused as such, a body in the coding that is none is taken, and one that nobody reads is ignored", async () => {
   await using shop = await ListeningShop.start();
