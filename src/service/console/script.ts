@@ -5,7 +5,7 @@ import { changesPath, refreshHeader } from "./change-stream.ts";
  * The script adds what HTML cannot do; without it everything else works. It copies texts, and follows the service's
  * changes: after each, it fetches the page again and replaces the parts marked `data-live` that differ. A part in use
  * (focus, an open fold, an edited field, selected text) stays, and only the parts inside it are compared. A page ends
- * with its session.
+ * with its session. A form is sent once, though its button is clicked twice.
  */
 const js = `"use strict";
 
@@ -44,6 +44,18 @@ document.addEventListener("click", async ({ target }) => {
   }
   button.textContent = "Copied";
 });
+
+/** True while a form is on its way: a second click would send it again, and show the answer to that one alone. */
+let sent = false;
+
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (sent) return event.preventDefault();
+  sent = true;
+  // The person may have stopped it.
+  setTimeout(() => (sent = false), longest);
+});
+addEventListener("pageshow", () => (sent = false));
 
 const main = document.querySelector("main[data-changes]");
 

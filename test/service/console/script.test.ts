@@ -1,5 +1,5 @@
 import { runInNewContext } from "node:vm";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { script } from "../../../src/service/console/script.ts";
 
 function answerOf(status: number, text = Promise.resolve("")) {
@@ -133,4 +133,27 @@ it("a page leaves a stream that broke to the browser, which opens it again, and 
   expect(page.waits).toEqual([]);
   page.fail(2);
   expect(page.waits).toEqual([5000]);
+});
+
+it("a form that changes something is sent once, though its button is clicked twice, until it has had its time", () => {
+  const listeners = new Map<string, (event: object) => void>();
+  const addEventListener = (name: string, act: (event: object) => void) => listeners.set(name, act);
+  const waits: { act: () => void; ms: number }[] = [];
+  runInNewContext(script.reply.body ?? "", {
+    document: { documentElement: { classList: { add: () => {} } }, querySelector: () => null, addEventListener },
+    addEventListener,
+    setTimeout: (act: () => void, ms: number) => waits.push({ act, ms }),
+  });
+  const isSent = (method: string) => {
+    const preventDefault = vi.fn<() => void>();
+    listeners.get("submit")?.({ target: { method }, preventDefault });
+    return preventDefault.mock.calls.length === 0;
+  };
+  expect([isSent("get"), isSent("post"), isSent("post"), isSent("get")]).toEqual([true, true, false, true]);
+  expect(waits.map(({ ms }) => ms)).toEqual([10_000]);
+  waits[0]?.act();
+  expect([isSent("post"), isSent("post")]).toEqual([true, false]);
+  // Back from another page.
+  listeners.get("pageshow")?.({});
+  expect([isSent("post"), isSent("post")]).toEqual([true, false]);
 });
