@@ -185,6 +185,8 @@ describe("the keys of an organization", () => {
   it("an administrator revokes the organization's keys", () => {
     ana.post(revokeIn(ana.get("/app/keys"), "ci"));
     ana.post(revokeIn(ana.get("/app/keys"), "one-project"));
+    // Keys of a seed stay as records, and are shown no more.
+    expect(["ci", "one-project"].map((name) => revokeIn(ana.get("/app/keys"), name))).toEqual(["", ""]);
     expect([answers(keys.shop, "GET /auth"), answers(keys.scoped, "GET /auth")]).toEqual([401, 401]);
   });
 
