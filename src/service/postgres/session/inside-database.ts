@@ -1,3 +1,4 @@
+import { endAll } from "./end-sessions.ts";
 import type { Session } from "./privileged-role.ts";
 import { identifier, literal } from "./quoting.ts";
 
@@ -14,13 +15,14 @@ export interface Connected {
 export const hasRules = "to_jsonb(pg_database) ->> 'daticurules' IS NOT NULL";
 
 /** Has sessions that open go without the rules of databases that have some, or with them as before. */
-export function putRulesAside(aside: boolean, condition = "true"): string {
-  return `UPDATE pg_database SET datlocprovider = '${aside ? "c" : "i"}' WHERE ${hasRules} AND ${condition}`;
+export function putRulesAside(aside: boolean, condition = "true", more = ""): string {
+  return `UPDATE pg_database SET datlocprovider = '${aside ? "c" : "i"}'${more} WHERE ${hasRules} AND ${condition}`;
 }
 
 /**
  * Acts in a session inside a database. A closed one is open for that long, and for superusers alone; so is one with
- * rules, which do without them in it, as no client may. A service that was killed may have left `template0` open.
+ * rules, whose other sessions end: their workers would do without, and order an index otherwise. A service that was
+ * killed may have left `template0` open, and one with rules shut.
  */
 export async function insideDatabase(
   { client, connect }: Connected,
@@ -28,23 +30,24 @@ export async function insideDatabase(
   act: (inside: Session) => Promise<unknown>,
 ): Promise<void> {
   const [database, named] = [identifier(name), `datname =${literal(name)}`];
-  const [row] = await client.query(
-    `SELECT datname <> 'template0' AND datallowconn, datconnlimit, ${hasRules} FROM pg_database WHERE ${named}`,
-  );
+  const [row] = await client.query(`SELECT datname <> 'template0' AND datallowconn,
+    CASE WHEN datlocprovider = 'c' AND ${hasRules} THEN -1 ELSE datconnlimit END, ${hasRules}
+    FROM pg_database WHERE ${named}`);
   const [isOpen, limit, ruled] = row ?? [];
   const isShut = isOpen === "f" || ruled === "t";
-  const rules = async (aside: boolean) => {
-    if (ruled === "t") await client.query(putRulesAside(aside, named));
+  const shut = async (aside: boolean, allows: boolean, most: number) => {
+    // At once: a service that is killed amid it must not leave clients in without rules, nor out with them.
+    const columns = `, datallowconn = ${allows}, datconnlimit = ${most}`;
+    const open = `ALTER DATABASE ${database} ALLOW_CONNECTIONS ${allows} CONNECTION LIMIT ${most}`;
+    if (isShut) await client.query(ruled === "t" ? putRulesAside(aside, named, columns) : open);
   };
-  if (isShut) await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true CONNECTION LIMIT 0`);
+  await shut(true, true, 0);
   try {
-    await rules(true);
+    if (ruled === "t") await endAll(client, named);
     using inside = await connect(name);
     await act(inside);
   } finally {
-    await rules(false);
-    const before = `ALLOW_CONNECTIONS ${isOpen === "t"} CONNECTION LIMIT ${Number(limit ?? -1)}`;
-    if (isShut) await client.query(`ALTER DATABASE ${database} ${before}`);
+    await shut(false, isOpen === "t", Number(limit ?? -1));
   }
 }
 

@@ -75,3 +75,23 @@ it("a role is deleted, and a branch with the schema alone made, beside a databas
   using copied = await SqlClient.connect(copy);
   expect(await copied.query(all)).toEqual([["i", rules, "t", "-1"]]);
 });
+
+it("a database with rules that a service left without them has them again, and no session in it goes on meanwhile", async () => {
+  const goer = await rig.newRole("goer");
+  const create = "CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' ICU_RULES '&a < g'";
+  await rig.query(uri, create, "GRANT ALL ON DATABASE sorted TO goer");
+  await rig.query(goer.replace("/stock?", "/sorted?"), "CREATE SCHEMA hers");
+  // Its workers, as of an index that it makes, would order texts without the rules.
+  const held = await rig.client(uri.replace("/stock?", "/sorted?"));
+  using server = await SqlClient.connect({
+    ...serverSocket(rig.data),
+    user: "cloud_admin",
+    password: "",
+    database: "postgres",
+  });
+  await server.query("UPDATE pg_database SET datlocprovider = 'c', datconnlimit = 0 WHERE datname = 'sorted'");
+  expect(await rig.change("DELETE", `${roles}/goer`)).toMatchObject([{ status: "finished" }]);
+  const shown = "SELECT datlocprovider, datallowconn, datconnlimit FROM pg_database WHERE datname = 'sorted'";
+  expect(await server.query(shown)).toEqual([["i", "t", "-1"]]);
+  await expect(held.query("SELECT")).rejects.toThrow("not queryable");
+});
