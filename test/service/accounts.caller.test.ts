@@ -5,7 +5,7 @@ import { StoreFull } from "../../src/service/refusal.ts";
 import { rules } from "../../src/service/rules.ts";
 import type { KeyScope } from "../../src/service/store/keys.ts";
 import type { Owner } from "../../src/service/store/projects.ts";
-import { keys, project, Shop } from "./support/shop.ts";
+import { keys, main, project, Shop } from "./support/shop.ts";
 
 const organizationId = "org-shop";
 const scopes = {
@@ -172,4 +172,17 @@ it("the word before a key is taken in capital and small letters, as HTTP has it"
   const status = (authorization: string) =>
     core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization } }).status;
   expect(["bearer", "BEARER", "Basic"].map((word) => status(`${word} ${keys.ana}`))).toEqual([200, 200, 401]);
+});
+
+it("a call is reached ahead of its time by callers with its own right: a viewer's to read, and not to change", () => {
+  const shop = new Shop();
+  const reached = (method: string) =>
+    shop.core.reached({
+      method,
+      path: `/api/v2/projects/${project}/branches/${main}`,
+      headers: { authorization: `Bearer ${keys.bob}` },
+    })?.params["branch_id"];
+  expect(["GET", "PATCH"].map(reached)).toEqual([main, main]);
+  shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "viewer" });
+  expect(["GET", "PATCH"].map(reached)).toEqual([main, undefined]);
 });

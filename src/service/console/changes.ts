@@ -21,7 +21,7 @@ export function changeCompute(visit: Visit): Done {
   visit.act("PATCH", computeApiPath(visit, endpointId), { endpoint });
   const after = context.store.endpoints.get(projectId, endpointId);
   const suspends = after && suspensionInWords(after.suspendTimeoutSeconds);
-  const ofList = `${branchPath(projectId, branchId)}?${keptQuery(query)}#${encodeURIComponent(endpointId)}`;
+  const ofList = `${branchPath(projectId, branchId)}?${keptQuery(query)}#${endpointId}`;
   return {
     to: ofPage === undefined ? ofList : computePath(projectId, branchId, ofPage),
     ...(after && { notice: `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.` }),

@@ -72,7 +72,7 @@ export function createBranch(visit: Visit): Done {
 /** Sets the end of a branch, in seconds from now, or takes it away. */
 export function endBranch(visit: Visit): Done {
   const { seconds } = visit.form;
-  const end = new Date(Math.floor(visit.at / 1000) * 1000 + Number(seconds) * 1000);
+  const end = new Date(visit.at + Number(seconds) * 1000);
   if (Number.isNaN(end.getTime())) throw refusals.invalid("the end must be a number of seconds from now");
   visit.act("PATCH", branchApiPath(visit), { branch: { expires_at: seconds === "" ? null : end.toISOString() } });
   return onBranch(visit, seconds === "" ? "The branch has no end any more." : "The branch has a new end.");

@@ -117,9 +117,11 @@ describe("the body of a form", () => {
 it.each([
   ["/", true],
   ["/app/computes", true],
+  ["/app/projects", true],
   [projectPath, true],
   [`${projectPath}/operations`, true],
   [branchPath, true],
+  [`${branchPath}/roles`, true],
   [`${branchPath}/computes/${primary}`, true],
   ["/app/keys", false],
 ])("the page %s follows the service's changes: %s", (path, follows) => {

@@ -323,3 +323,10 @@ describe("the page of a project", () => {
     expect(textOf(ana.get(projectPath))).toMatch(/used 2(\.\d+)? CU hours, active for 60 minutes/);
   });
 });
+
+it("the end of a branch that a person sets is a whole second, as the API shows it", () => {
+  shop.time.pass(400);
+  ana.post(`${projectPath}/branches/${preview}/end`, { seconds: "3600" });
+  const end = shop.core.context.store.branches.byId(preview)?.expiresAt;
+  expect(end).toBe(Math.floor(shop.time.now() / 1000) * 1000 + 3_600_000);
+});

@@ -19,7 +19,16 @@ it.each([
 );
 
 it("the links to other pages keep search, state, order and the pages of other lists, and nothing else of the query", () => {
-  const query = { search: "a&b", state: "idle", sort: "name", page: "2", "page-shop": "3", token: "x", pages: "9" };
+  const query = {
+    search: "a&b",
+    state: "idle",
+    sort: "name",
+    page: "2",
+    "page-shop": "3",
+    "page-ana": "",
+    token: "x",
+    pages: "9",
+  };
   const links = (list?: { name: string; title: string }) => {
     const html = pageLinks({ path: "", query }, { page: 2, total: 150 }, ["key", "keys"], list)?.toString() ?? "";
     return [...html.matchAll(/(?:href|aria-label)="([^"]+)"/g)].map(([, value]) => value);

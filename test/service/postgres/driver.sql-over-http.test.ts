@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { ServiceReply } from "../../../src/service/http/message.ts";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
@@ -306,8 +307,9 @@ it("the names of columns count in the share of a compute for each statement of a
   await expect.poll(left).toBe(1);
 });
 
-it("an error with a long text is shown with its beginning", async () => {
-  const raised = message("E", `SERROR\0C22000\0M${"\u0001".repeat(900_000)}\0Hh${"🐘".repeat(200_000)}\0\0`);
+/** The answer to a statement that the server refuses with an error of such fields. */
+async function answerToRefused(fields: string): Promise<ServiceReply> {
+  const raised = message("E", fields);
   const { admission } = await compute((socket) => {
     let isLoggedIn = false;
     socket.on("data", () => {
@@ -315,13 +317,28 @@ it("an error with a long text is shown with its beginning", async () => {
       isLoggedIn = true;
     });
   });
-  const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
+  return sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
+}
+
+it("an error with a long text is shown with its beginning", async () => {
+  const answer = await answerToRefused(`SERROR\0C22000\0M${"\u0001".repeat(900_000)}\0Hh${"🐘".repeat(200_000)}\0\0`);
   expect(answer.body?.length).toBeLessThan(7 * 65_536 + 1000);
   expect(JSON.parse(answer.body ?? "")).toMatchObject({
     code: "22000",
     message: `${"\u0001".repeat(65_536)}…`,
     // No half of a character, which strict readers of JSON refuse.
     hint: `h${"🐘".repeat(32_767)}\u{fffd}…`,
+  });
+});
+
+it("a full temporary disk is shown as that of a full disk, with the error's other fields", async () => {
+  const exceeded = 'temporary file size exceeds "temp_file_limit" (2097kB)';
+  const answer = await answerToRefused(`SERROR\0C53400\0M${exceeded}\0RFileWrite\0\0`);
+  expect(JSON.parse(answer.body ?? "")).toMatchObject({
+    severity: "ERROR",
+    code: "53100",
+    message: expect.stringMatching(/No space left on device$/),
+    routine: "FileWrite",
   });
 });
 

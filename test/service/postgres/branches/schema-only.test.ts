@@ -1,7 +1,9 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { makeSchemaOnly } from "../../../../src/service/postgres/branches/schema-only.ts";
+import { temporaryDirectory } from "../../../support/guardian.ts";
 import { FakeData } from "../fake/fake-data.ts";
 import { FakeServer, type Statement } from "../fake/fake-machine.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
@@ -208,4 +210,17 @@ describe("a function of a client's that never ends, in an index of a table that 
     await fakes.stop();
     expect([...fakes.machine.servers]).toEqual([]);
   });
+});
+
+it("the server that empties data of few files has room for as many locks as any server", async () => {
+  const { path: data, remove } = temporaryDirectory("schema-only");
+  onTestFinished(remove);
+  mkdirSync(join(data, "pg_twophase"));
+  const asked: unknown[] = [];
+  const serve = (settings: Readonly<Record<string, string>>) => {
+    asked.push(settings);
+    return Promise.reject(new Error("no server"));
+  };
+  await expect(makeSchemaOnly(data, serve, fakes.clock)).rejects.toThrow("no server");
+  expect(asked).toEqual([{ autovacuum: "off", max_locks_per_transaction: "64" }]);
 });

@@ -329,16 +329,22 @@ describe("a catalogue that changes", () => {
 
   it.each([
     ["all sessions end where a password is reset", { roles: [{ ...app, passwordSource: "second" }] }, [undefined]],
+    [
+      "all sessions end where a password is reset while another role is gone",
+      { roles: [{ ...app, passwordSource: "second" }] },
+      [undefined],
+      [app, { ...app, name: "left" }],
+    ],
     ["sessions of a role that is gone end", { roles: [] }, [["app"]]],
     ["no session ends where a role is made", { roles: [app, { ...app, name: "new" }] }, []],
     ["no session ends where a database is made", { roles: [app], databases: [database(1, "new")] }, []],
-  ])("%s", async (_, meant, expected) => {
+  ])("%s", async (_, meant, expected, applied = [app]) => {
     const ended: unknown[] = [];
-    const rows = (sql: string) => (sql.includes("pg_roles") ? [["app"], ["neon_superuser"]] : [["170010"]]);
+    const rows = (sql: string) => (sql.includes("pg_roles") ? [["app"], ["left"], ["neon_superuser"]] : [["170010"]]);
     const query = (sql: string) => Promise.resolve(sql.includes("-2") ? [] : rows(sql));
     const client = { query, [Symbol.dispose]() {} };
     await syncCatalog({
-      applied: { ...none, roles: [app] },
+      applied: { ...none, roles: applied },
       wanted: { ...none, ...meant },
       passwordOf: () => "x",
       connect: () => Promise.resolve(client),
