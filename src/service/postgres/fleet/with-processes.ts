@@ -54,9 +54,7 @@ export async function withProcesses(
     place.release();
   };
   server.onEnd(end);
-  // A server may have ended before anybody followed it.
-  if (!server.running) end();
   // Without a limit no share is ever full.
-  else if (Number.isFinite(processes.most)) counting.begin();
+  if (server.running && Number.isFinite(processes.most)) counting.begin();
   return { server, expectClient: () => hold(1) };
 }

@@ -27,8 +27,9 @@ export class GuardedProgram {
     return this.#running;
   }
 
-  /** Calls `follower` at its end, unless the returned function is called first. */
+  /** Calls `follower` at its end, at once where it has ended, unless the returned function is called first. */
   onEnd(follower: () => void): () => void {
+    if (!this.#running) follower();
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }

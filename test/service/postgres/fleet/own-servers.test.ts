@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { OwnServers } from "../../../../src/service/postgres/fleet/own-servers.ts";
+import { GuardedProgram } from "../../../../src/service/postgres/host/guarded-program.ts";
 import { Shares } from "../../../../src/service/sharing/shares.ts";
 import { temporaryDirectory } from "../../../support/guardian.ts";
 
@@ -17,12 +18,17 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 /** The service's own servers, each of which writes a log and ends as it is stopped; `onLaunch` is told of each. */
-function serving(ends: AbortSignal, onLaunch = () => {}, processShares = new Shares(Number.POSITIVE_INFINITY)) {
+function serving(
+  ends: AbortSignal,
+  onLaunch: () => GuardedProgram | undefined = () => undefined,
+  processShares = new Shares(Number.POSITIVE_INFINITY),
+) {
   const [counts, owners] = [{ starts: 0, stops: 0 }, new Map([["p-one", { owner: { id: "ana" } }]])];
   const launch = async ({ logFile }: { logFile: string }) => {
     writeFileSync(logFile, "");
     counts.starts += 1;
-    onLaunch();
+    const launched = onLaunch();
+    if (launched) return Object.assign(launched, JSON.parse("{}"));
     const followers: (() => void)[] = [];
     const stop = () => {
       counts.stops += 1;
@@ -46,7 +52,10 @@ function serving(ends: AbortSignal, onLaunch = () => {}, processShares = new Sha
 
 it("a server of the service's own that is up as the service ends is stopped, and its log goes with it", async () => {
   const ends = new AbortController();
-  const { own, log, counts } = serving(ends.signal, () => ends.abort());
+  const { own, log, counts } = serving(ends.signal, () => {
+    ends.abort();
+    return undefined;
+  });
   await expect(own.serve(directory.path, edition)).rejects.toThrow("the service ends");
   expect([counts, existsSync(log), own.logs]).toEqual([{ starts: 1, stops: 1 }, false, []]);
 });
@@ -88,6 +97,7 @@ it("the processes of a server of the service's own are of its owner's share unti
   let fails = false;
   const onLaunch = () => {
     if (fails) throw new Error("it does not start");
+    return undefined;
   };
   const { own, counts } = serving(new AbortController().signal, onLaunch, budget);
   const server = await own.serve(directory.path, edition);
@@ -100,4 +110,13 @@ it("the processes of a server of the service's own are of its owner's share unti
   fails = true;
   await expect(own.serve(directory.path, edition)).rejects.toThrow("it does not start");
   expect([budget.all, counts]).toEqual([0, { starts: 3, stops: 2 }]);
+});
+
+it("a server of the service's own that has ended by the time it is up keeps no processes of its owner's share", async () => {
+  const budget = new Shares(100);
+  const ended = new GuardedProgram({ ended: Promise.resolve(null), stop: () => {} });
+  await ended.ended;
+  const { own } = serving(new AbortController().signal, () => ended, budget);
+  await own.serve(directory.path, edition);
+  expect([budget.all, own.logs]).toEqual([0, []]);
 });
