@@ -48,6 +48,8 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
   // Plans go by statistics, which the owner of a database makes up from Postgres 18 on, also of catalogues
   // (`pg_restore_attribute_stats`): of thousands of objects each would be sought among all.
   enable_seqscan: { value: "off" },
+  // Until Postgres 17 a plan that reads all of a table all the same counts as so dear that it would be compiled.
+  jit: { value: "off" },
   // A lock that a client holds must not stop the service's work on its branch for ever.
   lock_timeout: { value: "10s" },
 };

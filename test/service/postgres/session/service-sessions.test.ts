@@ -105,6 +105,7 @@ it("a session is given all of these settings, of which some are a superuser's al
     idle_session_timeout: "0",
     idle_in_transaction_session_timeout: "0",
     enable_seqscan: "off",
+    jit: "off",
     lock_timeout: "10s",
   });
 });
