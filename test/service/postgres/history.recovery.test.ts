@@ -119,6 +119,15 @@ it("no state is recovered from a base of which a part is removed while it is cop
   expect(found).toEqual([]);
 });
 
+it("no state is recovered from a base that is removed while it is copied, as a newer one of the state is whole by then", async () => {
+  const replaced = async () => {
+    await add(5);
+    await history.prune(6000);
+  };
+  await expect(recovery(replaced, { at: 5500 })).rejects.toThrow("has another base by now: try again");
+  expect(found).toEqual([]);
+});
+
 it("no state is recovered without the log of its base, which is removed once the base was copied", async () => {
   const restoring = vi.spyOn(BranchHistory.prototype, "restoreLog");
   onTestFinished(() => restoring.mockRestore());

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type HistoryPoint, lsnOf, positionOf } from "../../domain/history-point.ts";
@@ -68,8 +69,9 @@ export async function recover(
   await ports.refuseFullDisk(base.directory);
   await copyTree(base.directory, to, { owner: ports.owner });
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
-  // Of a base that was removed meanwhile, the copy and the log lack files.
+  // Of a base that was removed meanwhile, the copy and the log lack files. A newer one may have become whole.
   await newestBase(point, history, source.branchId);
+  if (!existsSync(base.directory)) throw new ServerFailed(`${pointInWords(point)} has another base by now: try again`);
   // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
   await writePrivate(join(to, "standby.signal"), "", ports.owner);
   const server = await ports.serve(to, await exactly(point, base, join(to, "pg_wal")));
