@@ -237,3 +237,9 @@ it.each([
 function timeOf(text: string | undefined): number {
   return Date.parse(text ?? "");
 }
+
+it("a branch whose end is put off is none that was deleted, and is not forgotten", () => {
+  const { branches } = new Shop().core.context.store;
+  branches.postpone(preview, 1000);
+  expect([branches.byId(preview)?.expiresAt, branches.nextToForget()]).toEqual([1000, undefined]);
+});
