@@ -14,7 +14,6 @@ import type { Store } from "../store/store.ts";
 import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branches/branch-copies.ts";
-
 import { PostgresCatalog } from "./catalog/catalog.ts";
 import { Home } from "./data/home.ts";
 import type { DrivenService } from "./driven-service.ts";
