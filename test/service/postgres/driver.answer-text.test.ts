@@ -5,6 +5,7 @@ import { Shares } from "../../../src/service/sharing/shares.ts";
 import { realClock } from "../../support/real-clock.ts";
 
 const fields = ["id", 'a "name"', "id"].map((name) => new Field(name, 0, 0, 25, -1, -1, "text"));
+const rawArrays = { arrayMode: true, rawText: true };
 const rows = [
   ["1", "x", "2"],
   [null, 'say "ü"\n', ""],
@@ -23,7 +24,7 @@ it.each([
   "rows become JSON as they come, as arrays or with the names of their columns (arrayMode: %j)",
   async (arrayMode, shown) => {
     const text = new AnswerText(new Shares().of("one"), 1000);
-    const answer = new AnswerRows(text, arrayMode);
+    const answer = new AnswerRows(text, { arrayMode, rawText: true });
     for (const row of rows) expect(answer.add(row, fields)).toBeUndefined();
     expect(JSON.parse(`[${Buffer.concat(await text.end()).toString()}]`)).toEqual(shown);
   },
@@ -41,7 +42,7 @@ it.each(["\u0001\u{1f642}", "\u{1f642}", '"\\', "é", "x"])(
 
 it("rows are held as their bytes in the share of their compute, and refused beyond it", async () => {
   const bytes = new Shares(400_000);
-  const answer = new AnswerRows(new AnswerText(bytes.of("one"), 1_000_000), true);
+  const answer = new AnswerRows(new AnswerText(bytes.of("one"), 1_000_000), rawArrays);
   let added = 0;
   let refused: Error | undefined;
   while (refused === undefined && added < 100_000) {
@@ -58,7 +59,7 @@ it("rows are held as their bytes in the share of their compute, and refused beyo
 it("a value whose escapes take more than the answer may have is refused before all of them are made", async () => {
   const bytes = new Shares();
   const text = new AnswerText(bytes.of("one"), 1_000_000);
-  const answer = new AnswerRows(text, true);
+  const answer = new AnswerRows(text, rawArrays);
   expect(answer.add(["\u0001".repeat(900_000)], fields)?.message).toBe("the answer is larger than 1000000 bytes");
   expect(bytes.all).toBeGreaterThan(800_000);
   expect(bytes.all).toBeLessThanOrEqual(1_000_000);
@@ -103,7 +104,7 @@ it("a value that has come is kept though another one has the room, which was ask
   const bytes = new Shares(8_000_000);
   const [one, two] = [bytes.of("one", realClock), bytes.of("one", realClock)];
   const text = new AnswerText(two, 5_000_000);
-  const answer = new AnswerRows(text, true);
+  const answer = new AnswerRows(text, rawArrays);
   await two.room(1);
   await one.room(3_999_999);
   const waiting = answer.room(3_000_000);
@@ -119,7 +120,7 @@ it("what has come without room is at most a megabyte", async () => {
   const bytes = new Shares(200_000);
   const text = new AnswerText(bytes.of("one", realClock), 5_000_000);
   expect(bytes.of("one").take(100_000)).toBe(true);
-  const answer = new AnswerRows(text, true);
+  const answer = new AnswerRows(text, rawArrays);
   expect(answer.add(["x".repeat(900_000)], fields)).toBeUndefined();
   expect(answer.add(["x".repeat(200_000)], fields)?.message).toMatch(/too many bytes/);
 });

@@ -68,6 +68,18 @@ it("a statement alone is no transaction, and its rows may be arrays", async () =
   expect(asked.map(({ sql }) => sql)).toEqual(["SELECT one"]);
 });
 
+it("each statement may say itself whether its rows are arrays", async () => {
+  const queries = [true, false, null, undefined].map((arrayMode) => ({ ...one, arrayMode }));
+  const shown = (isArray: boolean) =>
+    expect.objectContaining({ rows: [isArray ? ["1"] : { c0: "1" }], rowAsArray: isArray });
+  expect(await send({ queries }, { "neon-array-mode": "true" })).toEqual([
+    200,
+    { results: [true, false, true, true].map(shown) },
+  ]);
+  expect(await send(queries[0] ?? {})).toEqual([200, shown(true)]);
+  expect(await send({ ...one, arrayMode: "yes" })).toEqual([400, expect.objectContaining({ code: "08P01" })]);
+});
+
 it("a compute that lets nobody in is told to the client as a failed login, and nothing runs", async () => {
   await fakes.change(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { disabled: true } });
   const [status, answer] = await send(one);

@@ -30,7 +30,8 @@ it("a batch only reads, or waits until it may, where its caller says so", () => 
 
 it("rows are arrays only where the caller says so", () => {
   const arrayMode = (value?: string) =>
-    readSqlLogin({ "neon-connection-string": uri, ...(value !== undefined && { "neon-array-mode": value }) }).arrayMode;
+    readSqlLogin({ "neon-connection-string": uri, ...(value !== undefined && { "neon-array-mode": value }) }).form
+      .arrayMode;
   expect([arrayMode(), arrayMode("false"), arrayMode("true")]).toEqual([false, false, true]);
 });
 

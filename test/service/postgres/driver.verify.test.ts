@@ -1,7 +1,6 @@
 import { Client, type NeonQueryFunction, neon, neonConfig, Pool } from "@neondatabase/serverless";
 import { beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { z } from "zod";
 import { primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -107,10 +106,24 @@ describe("the serverless driver over HTTP", () => {
       headers: { "neon-connection-string": uri },
       body: `{"query":"SELECT $1::int8::text AS n, to_json($2::int[]) AS grid, to_json($3::text[]) AS words, $4::jsonb AS o","params":${params}}`,
     });
-    const { rows } = z.object({ rows: z.array(z.record(z.string(), z.string())) }).parse(await answer.json());
-    expect(rows[0]?.["n"]).toBe("9007199254740993");
-    const shown = ["grid", "words", "o"].map((name): unknown => JSON.parse(rows[0]?.[name] ?? ""));
-    expect(shown).toEqual(values);
+    const [grid, words, o] = values;
+    expect(await answer.json()).toMatchObject({ rows: [{ n: "9007199254740993", grid, words, o }] });
+  });
+
+  it("answers values as JSON to clients that do not ask for text, as the driver does", async () => {
+    const query = `SELECT true AS b, 7::int2 AS s, 8 AS i, 9::int8 AS l, 1.50 AS n, 0.1::float8 AS f, 'NaN'::float4 AS e,
+      '{"a": [1]}'::jsonb AS j, ARRAY[1, NULL] AS g, ARRAY['a "b"', NULL] AS w, ARRAY[]::text[] AS z,
+      '[0:1]={t,f}'::bool[] AS y, ARRAY['{"c": 2}'::json] AS k, '2026-01-02'::date AS d, NULL::int AS x`;
+    const headers = { "neon-connection-string": uri };
+    const asked = async (more = {}): Promise<unknown> => {
+      const request = { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify({ query }) };
+      return (await fetch(`http://${rig.serviceAddress}/sql`, request)).json();
+    };
+    const scalars = { b: true, s: 7, i: 8, l: "9", n: "1.50", f: 0.1, e: "NaN", d: "2026-01-02", x: null };
+    const others = { j: { a: [1] }, g: [1, null], w: ['a "b"', null], z: [], y: [true, false], k: [{ c: 2 }] };
+    expect(await asked()).toMatchObject({ rows: [{ ...scalars, ...others }] });
+    const text = { b: "t", i: "8", j: '{"a": [1]}', g: "{1,NULL}", y: "[0:1]={t,f}", x: null };
+    expect(await asked({ "neon-raw-text-output": "true" })).toMatchObject({ rows: [text] });
   });
 
   it("may be called by pages of any site, which a browser asks first", async () => {

@@ -2,6 +2,7 @@ import { refusals } from "../../refusal.ts";
 import type { Holding } from "../../sharing/shares.ts";
 import type { RowSink, TextRow } from "../session/row-sink.ts";
 import { AnswerTooLarge, type Field } from "../session/sql-client.ts";
+import { jsonOfType, type Written } from "./json-values.ts";
 
 /** The length of the pieces that the text is collected in, in characters. */
 const pieceLength = 65_536;
@@ -45,7 +46,7 @@ export class AnswerText {
     if (this.#piece.length >= pieceLength) this.#cut();
   }
 
-  /** Adds a value as JSON, a long one slice by slice. */
+  /** Adds a value as a text of JSON, a long one slice by slice. */
   addValue(value: string | null): void {
     if (value === null || value.length <= sliceLength) return this.add(JSON.stringify(value));
     this.add('"');
@@ -53,6 +54,20 @@ export class AnswerText {
     for (let at = 0; at < value.length && !this.#refused; at += sliceLength)
       this.add(JSON.stringify(value.slice(at, at + sliceLength)).slice(1, -1));
     this.add('"');
+  }
+
+  /** Adds a value as the JSON that it is, a long one slice by slice, or takes no more. */
+  addJSON(json: string | AnswerTooLarge): void {
+    if (typeof json !== "string") {
+      this.#refused ??= json;
+      return;
+    }
+    for (let at = 0; at < json.length && !this.#refused; ) {
+      // The bytes of half a character would be those of no character.
+      const end = at + pieceLength + (/[\uD800-\uDBFF]/.test(json[at + pieceLength - 1] ?? "") ? 1 : 0);
+      this.add(json.slice(at, end));
+      at = end;
+    }
   }
 
   /**
@@ -97,29 +112,42 @@ export class AnswerText {
   }
 }
 
+/** The form of rows that a client asks for: arrays instead of objects, and values as text, whatever their type. */
+export interface AnswerForm {
+  arrayMode: boolean;
+  rawText: boolean;
+}
+
+/** A column: what stands before each value of it, and how that is written where it is no text. */
+interface Column {
+  before: string;
+  written: Written | undefined;
+}
+
 /** The rows of one statement, as elements of an array. */
 export class AnswerRows implements RowSink {
   readonly #text: AnswerText;
-  readonly #arrayMode: boolean;
-  /** The names of the columns as JSON, each with its colon. */
-  #names: { of: readonly Field[]; texts: readonly string[] } = { of: [], texts: [] };
+  readonly #form: AnswerForm;
+  #columns: { of: readonly Field[]; each: readonly Column[] } = { of: [], each: [] };
   #isEmpty = true;
 
-  constructor(text: AnswerText, arrayMode: boolean) {
+  constructor(text: AnswerText, form: AnswerForm) {
     this.#text = text;
-    this.#arrayMode = arrayMode;
+    this.#form = form;
   }
 
   /** Adds a row; answers a reason to take no more. */
   add(row: TextRow, fields: readonly Field[]): Error | undefined {
     const text = this.#text;
-    const [begin, end] = this.#arrayMode ? "[]" : "{}";
+    const [begin, end] = this.#form.arrayMode ? "[]" : "{}";
     text.add(`${this.#isEmpty ? "" : ","}${begin}`);
     this.#isEmpty = false;
-    const names = this.#arrayMode ? [] : this.#namesOf(fields);
+    const columns = this.#columnsOf(fields);
     for (const [index, value] of row.entries()) {
-      text.add(`${index === 0 ? "" : ","}${names[index] ?? ""}`);
-      text.addValue(value);
+      const { before = "", written } = columns[index] ?? {};
+      text.add(before);
+      if (value === null || !written) text.addValue(value);
+      else text.addJSON(written(value));
     }
     text.add(end ?? "");
     return text.refused;
@@ -129,9 +157,15 @@ export class AnswerRows implements RowSink {
     return this.#text.room(coming);
   }
 
-  #namesOf(fields: readonly Field[]): readonly string[] {
-    if (this.#names.of !== fields)
-      this.#names = { of: fields, texts: fields.map(({ name }) => `${JSON.stringify(name)}:`) };
-    return this.#names.texts;
+  #columnsOf(fields: readonly Field[]): readonly Column[] {
+    const { arrayMode, rawText } = this.#form;
+    if (this.#columns.of !== fields) {
+      const each = fields.map(({ name, dataTypeID }, index) => ({
+        before: `${index === 0 ? "" : ","}${arrayMode ? "" : `${JSON.stringify(name)}:`}`,
+        written: rawText ? undefined : jsonOfType(dataTypeID),
+      }));
+      this.#columns = { of: fields, each };
+    }
+    return this.#columns.each;
   }
 }

@@ -63,7 +63,7 @@ async function proven({ user, password }: SqlLogin, admission: Admission, gone: 
 
 async function results(
   { statements, batch }: SqlStatements,
-  { begin, arrayMode }: SqlLogin,
+  { begin, form }: SqlLogin,
   client: SqlClient,
   holding: Holding,
 ): Promise<readonly Buffer[]> {
@@ -71,9 +71,9 @@ async function results(
   // A batch that fails is rolled back by the end of its connection.
   if (batch) await client.query(begin);
   text.add(batch ? '{"results":[' : "");
-  for (const [index, { sql, values }] of statements.entries()) {
+  for (const [index, { sql, values, arrayMode = form.arrayMode }] of statements.entries()) {
     text.add(`${index === 0 ? "" : ","}{"rows":[`);
-    const rows = new AnswerRows(text, arrayMode);
+    const rows = new AnswerRows(text, { ...form, arrayMode });
     const result = await client.execute(sql, values, rows);
     text.add(`],${described(result, arrayMode)}`);
     await text.room();

@@ -3,6 +3,7 @@ import { isRecord } from "../../../api/loose.ts";
 import type { JsonLimits } from "../../http/json-size.ts";
 import { type Routed, route } from "../proxy/route.ts";
 import { Rejection } from "../session/rejection.ts";
+import type { AnswerForm } from "./answer-text.ts";
 import { jsonOf, parameterText } from "./parameters.ts";
 
 /** The largest body of a request and of an answer, in bytes: the vendor's limit. */
@@ -12,6 +13,8 @@ export const longestSqlBody = 64 * 1024 ** 2;
 export interface SqlStatement {
   sql: string;
   values: readonly (string | null)[];
+  /** As in `AnswerForm`, where the statement says so itself. */
+  arrayMode: boolean | undefined;
 }
 
 /** The headers of `POST /sql`, which the vendor's serverless driver sends: who asks, and how. */
@@ -22,8 +25,7 @@ export interface SqlLogin {
   database: string;
   /** The statement that begins the transaction of a batch. */
   begin: string;
-  /** True if a row is an array instead of an object. */
-  arrayMode: boolean;
+  form: AnswerForm;
 }
 
 /** The body of `POST /sql`. */
@@ -49,7 +51,11 @@ export const sqlLimits: JsonLimits = {
   names: 8_000_000,
 };
 
-const Statement = z.object({ query: z.string(), params: z.array(z.unknown()).default([]) });
+const Statement = z.object({
+  query: z.string(),
+  params: z.array(z.unknown()).default([]),
+  arrayMode: z.boolean().nullish(),
+});
 
 const isolationLevels = new Map([
   ["ReadUncommitted", "READ UNCOMMITTED"],
@@ -87,7 +93,10 @@ export function readSqlLogin(headers: Readonly<Record<string, string>>): SqlLogi
     password: textOf(uri.password),
     database,
     begin: beginOf(headers),
-    arrayMode: headers["neon-array-mode"] === "true",
+    form: {
+      arrayMode: headers["neon-array-mode"] === "true",
+      rawText: headers["neon-raw-text-output"] === "true",
+    },
   };
 }
 
@@ -102,11 +111,12 @@ export function readSqlStatements(body: string): SqlStatements {
   for (const each of given) {
     // One problem is enough: the first statement that is none ends the reading.
     const parsed = Statement.safeParse(each);
-    if (!parsed.success) throw invalid("the body must be {query, params} or {queries: [{query, params}, …]}");
-    const { query, params } = parsed.data;
+    if (!parsed.success)
+      throw invalid("the body must be {query, params, arrayMode} or {queries: [{query, params, arrayMode}, …]}");
+    const { query, params, arrayMode } = parsed.data;
     const values = params.map(parameterText);
     if (![query, ...values].every(isKept)) throw new Rejection("22021", "a text has U+0000 or half of a pair");
-    statements.push({ sql: query, values });
+    statements.push({ sql: query, values, arrayMode: arrayMode ?? undefined });
   }
   return { statements, batch };
 }

@@ -1,0 +1,69 @@
+import { AnswerTooLarge } from "../session/sql-client.ts";
+
+/** The JSON of a value's text, or why there is none. */
+export type Written = (text: string) => string | AnswerTooLarge;
+
+/** The JSON of the text of a value that is no array. */
+type Scalar = (text: string) => string;
+
+/**
+ * The way in which the public service writes values of a type for clients that do not ask for text, as the vendor's
+ * driver does: booleans, numbers that JavaScript keeps, JSON and arrays as such. `undefined` for others: as text.
+ */
+export function jsonOfType(dataTypeID: number): Written | undefined {
+  const element = arrays.get(dataTypeID);
+  return element === undefined ? scalars.get(dataTypeID) : (text) => arrayJSON(text, scalars.get(element) ?? quoted);
+}
+
+const quoted: Scalar = (text) => JSON.stringify(text);
+const asIs: Scalar = (text) => text;
+/** JSON has no `NaN` and no infinity. */
+const float: Scalar = (text) => (/^-?\d/.test(text) ? text : quoted(text));
+
+/** By the number of a type: `bool`, `int2`, `int4`, `float4`, `float8`, `json` and `jsonb`. */
+const scalars: ReadonlyMap<number, Scalar> = new Map([
+  [16, (text) => String(text === "t")],
+  [21, asIs],
+  [23, asIs],
+  [700, float],
+  [701, float],
+  [114, asIs],
+  [3802, asIs],
+]);
+
+/** The type of the elements by that of the array: a zero where both are text. */
+const arrays: ReadonlyMap<number, number> = new Map([
+  [1000, 16],
+  [1005, 21],
+  [1007, 23],
+  [1021, 700],
+  [1022, 701],
+  [199, 114],
+  [3807, 3802],
+  // All others of Postgres's own but that of `box`, whose elements are separated otherwise.
+  ...[
+    143, 271, 629, 651, 719, 775, 791, 1001, 1002, 1003, 1006, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 1015, 1016,
+    1017, 1018, 1019, 1027, 1028, 1034, 1040, 1041, 1115, 1182, 1183, 1185, 1187, 1231, 1263, 1270, 1561, 1563, 2201,
+    2207, 2208, 2209, 2210, 2211, 2949, 2951, 3221, 3643, 3645, 3735, 3770, 3905, 3907, 3909, 3911, 3913, 3927, 4073,
+    4090, 4097, 4192, 5039, 6150, 6151, 6152, 6153, 6155, 6157,
+  ].map((dataTypeID) => [dataTypeID, 0] as const),
+]);
+
+/** The longest text of an array that is read, in characters. Where each begins an element, that takes some 100 ms. */
+const longestArray = 250_000;
+
+/** Bounds before it, which JSON has no place for, a quoted element, a brace, or an element without quotes. */
+const parts = /^[^{]+=|"((?:[^"\\]|\\.)*)"?|[{}]|[^{},"]+/gs;
+
+function arrayJSON(text: string, element: Scalar): string | AnswerTooLarge {
+  if (text.length > longestArray) return new AnswerTooLarge(tooLong);
+  return text.replace(parts, (part, inQuotes: string | undefined, at: number) => {
+    if (inQuotes !== undefined) return element(inQuotes.replace(/\\(.)/gs, "$1"));
+    if (part === "{") return "[";
+    if (part === "}") return "]";
+    if (at === 0) return "";
+    return part === "NULL" ? "null" : element(part);
+  });
+}
+
+const tooLong = `an array of more than ${longestArray} characters is answered as text alone (Neon-Raw-Text-Output: true)`;

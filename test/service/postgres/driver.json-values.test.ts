@@ -1,0 +1,76 @@
+import { Field } from "pg-protocol/dist/messages.js";
+import { expect, it } from "vitest";
+import { AnswerRows, AnswerText } from "../../../src/service/postgres/driver/answer-text.ts";
+import { AnswerTooLarge } from "../../../src/service/postgres/session/sql-client.ts";
+import { Shares } from "../../../src/service/sharing/shares.ts";
+
+/** The JSON of a row with one value of a type, or the reason why there is none. */
+async function written(dataTypeID: number, value: string | null, rawText = false): Promise<unknown> {
+  const text = new AnswerText(new Shares().of("one"), 64_000_000);
+  const answer = new AnswerRows(text, { arrayMode: true, rawText });
+  const reason = answer.add([value], [new Field("one", 0, 0, dataTypeID, -1, -1, "text")]);
+  return reason ?? Buffer.concat(await text.end()).toString();
+}
+
+it.each([
+  ["bool", 16, "t", "[true]"],
+  ["bool", 16, "f", "[false]"],
+  ["int2", 21, "-32768", "[-32768]"],
+  ["int4", 23, "2147483647", "[2147483647]"],
+  ["int8", 20, "9007199254740993", '["9007199254740993"]'],
+  ["numeric", 1700, "1.10", '["1.10"]'],
+  ["float4", 700, "1e-05", "[1e-05]"],
+  ["float8", 701, "-1.5", "[-1.5]"],
+  ["float8", 701, "NaN", '["NaN"]'],
+  ["float8", 701, "-Infinity", '["-Infinity"]'],
+  ["json", 114, '{ "a": 1e400, "a": null }', '[{ "a": 1e400, "a": null }]'],
+  ["jsonb", 3802, "null", "[null]"],
+  ["text", 25, "t", '["t"]'],
+  ["oid", 26, "1", '["1"]'],
+  ["an enum", 16_400, "1", '["1"]'],
+  ["bool[]", 1000, "{t,NULL,f}", "[[true,null,false]]"],
+  ["int2[]", 1005, "{1}", "[[1]]"],
+  ["int4[]", 1007, "{}", "[[]]"],
+  ["int4[]", 1007, "{{1,2},{3,4}}", "[[[1,2],[3,4]]]"],
+  ["int4[] with bounds", 1007, "[0:1][-1:0]={{1,2},{3,4}}", "[[[1,2],[3,4]]]"],
+  ["float4[]", 1021, "{1.5,NaN}", '[[1.5,"NaN"]]'],
+  ["float8[]", 1022, "{1e+20,-Infinity}", '[[1e+20,"-Infinity"]]'],
+  ["json[]", 199, String.raw`{"{\"a\": [1, \"\\\\\"]}",1}`, String.raw`[[{"a": [1, "\\"]},1]]`],
+  ["jsonb[]", 3807, '{"[1, 2]",null}', "[[[1, 2],null]]"],
+  ["int8[]", 1016, "{1}", '[["1"]]'],
+  [
+    "text[]",
+    1009,
+    String.raw`{"","NULL",NULL,"a \"b\", {c}\\d=",e=f}`,
+    String.raw`[["","NULL",null,"a \"b\", {c}\\d=","e=f"]]`,
+  ],
+  ["text[] with the end of a line", 1009, '{"a\nb"}', String.raw`[["a\nb"]]`],
+  ["timestamptz[]", 1185, '{"2026-01-02 03:04:05+00"}', '[["2026-01-02 03:04:05+00"]]'],
+  ["box[]", 1020, "{(1,1),(0,0);(2,2),(1,1)}", '["{(1,1),(0,0);(2,2),(1,1)}"]'],
+  ["an enum's array", 16_401, "{a,b}", '["{a,b}"]'],
+])(
+  "a value of %s (type %i), %j, is answered as JSON %s, and as text only where that is asked for",
+  async (_, type, value, json) => {
+    expect(await written(type, value)).toBe(json);
+    expect(await written(type, value, true)).toBe(JSON.stringify([value]));
+    expect(await written(type, null)).toBe("[null]");
+  },
+);
+
+it("an array of more than 250,000 characters is refused with the header that answers it", async () => {
+  const array = (length: number) => `{${"1".repeat(length - 2)}}`;
+  expect(await written(1009, array(250_000))).toMatch(/^\[\["1+"\]\]$/);
+  expect(await written(1009, array(250_001))).toEqual(
+    new AnswerTooLarge(
+      "an array of more than 250000 characters is answered as text alone (Neon-Raw-Text-Output: true)",
+    ),
+  );
+  expect(await written(1009, array(250_001), true)).toMatch(/^\["\{1+\}"\]$/);
+});
+
+it.each(["\u{1f642}", "é", "x"])("a long value of JSON with %j is the same after its slices", async (part) => {
+  for (const shift of ["", "y"]) {
+    const json = JSON.stringify(shift + part.repeat(200_000));
+    expect(await written(114, json)).toBe(`[${json}]`);
+  }
+});
