@@ -181,7 +181,6 @@ export class SqlClient {
         return;
       }
       this.#answered = nothing();
-      this.#error = undefined;
       this.#sink = sink;
       this.#waiting = { resolve, reject };
       this.#socket.cork();
@@ -226,10 +225,15 @@ export class SqlClient {
       this.#take(message.length);
     } else if (is(message, "error")) {
       this.#error ??= new ServerFailed(message.message.slice(0, longestQuoted).toWellFormed(), { cause: message });
+      // A server says nothing between two statements but why it ends the session.
+      if (!this.#waiting) this.#end(this.#error);
     } else if (message.name === "readyForQuery") {
       const { resolve, reject } = this.#waiting ?? {};
-      if (this.#error === undefined) resolve?.(answered);
-      else reject?.(this.#error);
+      const error = this.#error;
+      this.#waiting = undefined;
+      this.#error = undefined;
+      if (error === undefined) resolve?.(answered);
+      else reject?.(error);
     }
   }
 

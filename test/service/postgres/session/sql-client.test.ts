@@ -75,6 +75,18 @@ it("goes on after an answer that was too long, where the server says little more
   client.close();
 });
 
+it.each([
+  ["one that succeeded", message("C", "SELECT 1\0")],
+  ["one that failed", message("E", "SERROR\0C22012\0Mdivision by zero\0\0")],
+])("says why the server ended the session between two statements, also with the answer to %s", async (_, said) => {
+  const answer = Buffer.concat([said, message("Z", "I")]);
+  const reason = message("E", "SFATAL\0C25P03\0Mterminating connection due to idle-in-transaction timeout\0\0");
+  const client = await loggingIn(welcome, Buffer.concat([answer, reason]), answer);
+  await client.query("SELECT 1").catch(() => {});
+  await expect(client.query("SELECT 2")).rejects.toThrow("due to idle-in-transaction timeout");
+  await client.closed;
+});
+
 it("ends the connection of a statement that goes on saying things after it was told to end", async () => {
   const notice = message("N", Buffer.alloc(1000));
   const client = await loggingIn(welcome, Buffer.concat(Array<Buffer>(2000).fill(notice)));
