@@ -208,7 +208,7 @@ export class Postgres {
     this.#runner = new OperationRunner(service, fleet, copies);
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
-    const verifiers = new Verifiers({ sessions, secret: this.#secret });
+    const verifiers = new Verifiers({ sessions, secret: this.#secret, fleet });
     const gate = new Gate(service, { fleet, poolers, processShares, sessions: this.#sessions, verifiers });
     this.#activity = new ActivityWatch(service, {
       sessions: this.#sessions,

@@ -4,7 +4,7 @@ import { Turns } from "../../sharing/turns.ts";
 import type { Store } from "../../store/store.ts";
 import { type BranchCatalog, broughtInto, currentRights, notBrought } from "../catalog/branch-catalog.ts";
 import { afterChanges, changesOfClients, leftIn, presentIn, presentQuery } from "../catalog/catalog-changes.ts";
-import { type SyncPlan, syncCatalog, syncLogins } from "../catalog/catalog-sync.ts";
+import { outdatedLogins, type SyncPlan, syncCatalog, syncLogins } from "../catalog/catalog-sync.ts";
 import { ServerFailed } from "../host/failure.ts";
 import type { Session } from "../session/privileged-role.ts";
 import { readableRows } from "../session/readable-names.ts";
@@ -44,6 +44,11 @@ export class BranchCatalogs {
   readonly #turns = new Turns();
   /** By generation: the refresh that has not begun. */
   readonly #waiting = new Map<string, Promise<void>>();
+  /**
+   * By branch: roles whose logins hold no more, and that its server may let in all the same. A client can keep a server
+   * from each change, as by using up its transaction ids, and keeps no stolen password with that.
+   */
+  readonly #outdated = new Map<string, Set<string>>();
 
   constructor(ports: CatalogPorts) {
     this.#ports = ports;
@@ -68,6 +73,20 @@ export class BranchCatalogs {
       const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
       this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
     }
+  }
+
+  /** True of a role that no client of a branch logs in as, whatever its server says. */
+  refusesLogin(branchId: string, role: string): boolean {
+    return this.#outdated.get(branchId)?.has(role) ?? false;
+  }
+
+  #noteOutdated(branchId: string, roles: readonly string[]): Set<string> {
+    const noted = new Set(roles);
+    this.#outdated.delete(branchId);
+    if (noted.size === 0) return noted;
+    for (const id of this.#outdated.keys()) if (!this.#ports.store.branches.exists(id)) this.#outdated.delete(id);
+    this.#outdated.set(branchId, noted);
+    return noted;
   }
 
   /** Brings them into a server. Rejects with `ServerFailed` where its data is not what the store means. */
@@ -114,12 +133,14 @@ export class BranchCatalogs {
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
     const applied = broughtInto(row);
+    const outdated = this.#noteOutdated(branchId, outdatedLogins({ applied, wanted }));
     const plan: SyncPlan = {
       applied,
       wanted,
       passwordOf,
       connect,
       logOut: (...whose) => logOut(branchId, ...whose),
+      hasLogin: (role) => void outdated.delete(role),
     };
     if (failure) {
       // A client can keep its databases from being taken over, and none waits for that to lose its login.
@@ -137,6 +158,7 @@ export class BranchCatalogs {
     note(JSON.stringify(withRolesToCome(applied, wanted)));
     await syncCatalog(plan);
     note(catalog);
+    this.#outdated.delete(branchId);
   }
 
   async #takeOver(served: ServedData, connect: (database: string) => Promise<Session>): Promise<void> {

@@ -31,6 +31,8 @@ export interface SyncPlan {
   connect: (database: string) => Promise<Session>;
   /** Ends the sessions of these roles, or of all, at the branch's computes; `primary` is a session at its server. */
   logOut: (primary: Session, roles: readonly string[] | undefined) => Promise<void>;
+  /** Is told each role whose login the server has as the API shows it. */
+  hasLogin: (role: string) => void;
 }
 
 /**
@@ -97,7 +99,10 @@ async function putLogins(
   const kept = new Set(plan.wanted.roles.map(({ name }) => name));
   const gone = plan.applied.roles.filter(({ name }) => !kept.has(name) && existing.has(name));
   for (const { name } of gone)
-    await attempts.make(() => changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`));
+    await attempts.make(async () => {
+      await changeRole(client, `ALTER ROLE ${identifier(name)} NOLOGIN PASSWORD NULL`);
+      plan.hasLogin(name);
+    });
   for (const role of plan.wanted.roles)
     if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
   const anyReset = plan.wanted.roles.some((role) => {
@@ -111,6 +116,14 @@ async function putLogins(
 
 function isReset(before: CatalogRole, { passwordSource }: CatalogRole): boolean {
   return ![notBrought, passwordSource].includes(before.passwordSource);
+}
+
+/** The roles whose logins of before hold no more, by the API: it has deleted them, or reset their passwords. */
+export function outdatedLogins({ applied, wanted }: Pick<SyncPlan, "applied" | "wanted">): string[] {
+  const sources = new Map(wanted.roles.map(({ name, passwordSource }) => [name, passwordSource]));
+  const isOutdated = ({ name, passwordSource }: CatalogRole) =>
+    passwordSource !== notBrought && passwordSource !== sources.get(name);
+  return applied.roles.filter(isOutdated).map(({ name }) => name);
 }
 
 type CatalogRole = BranchCatalog["roles"][number];
@@ -184,7 +197,7 @@ async function putPassword(
   client: Session,
   role: CatalogRole,
   exists: boolean,
-  { applied, passwordOf }: SyncPlan,
+  { applied, passwordOf, hasLogin }: SyncPlan,
 ): Promise<void> {
   const name = identifier(role.name);
   const before = applied.roles.find((one) => one.name === role.name);
@@ -197,6 +210,7 @@ async function putPassword(
     await endAll(client, `usename =${literal(role.name)}`);
   }
   await changeRole(client, `ALTER ROLE ${name} ${login}`);
+  hasLogin(role.name);
 }
 
 /**

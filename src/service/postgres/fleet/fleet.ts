@@ -128,6 +128,11 @@ export class Fleet {
     return (database) => this.#ports.sessions.open(config, database);
   }
 
+  /** True of a role that no client of a branch logs in as, whatever its server says. */
+  refusesLogin(branchId: string, role: string): boolean {
+    return this.#catalogs.refusesLogin(branchId, role);
+  }
+
   /** Takes over into the store what clients have changed with SQL in a branch's catalog, where its primary runs. */
   async refresh(branchId: string): Promise<void> {
     const primary = this.running().find(({ endpoint }) => endpoint.branchId === branchId && isPrimary(endpoint));

@@ -108,6 +108,83 @@ it("roles lose their logins although what clients have changed in the server can
   expect([asked.at(-1), loggedOut]).toEqual(['ALTER ROLE "gone" NOLOGIN PASSWORD NULL', [["gone"]]]);
 });
 
+it("nobody logs in as a role whose password was reset, or that is gone, while its server cannot be changed, and each role again that it knows", async () => {
+  const service = new TestService().applySeed({
+    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+    projects: [
+      {
+        id: "p",
+        owner: "acc-ana",
+        branches: [
+          { id: "br-a", name: "main", default: true, roles: ["app", "late"] },
+          { id: "br-b", name: "b" },
+        ],
+      },
+    ],
+  });
+  const { store } = service.core.context;
+  const catalogOf = (sources: Record<string, string>) =>
+    JSON.stringify({
+      ...emptyCatalog,
+      roles: Object.entries(sources).map(([name, passwordSource]) => ({ name, login: true, passwordSource })),
+    });
+  const kept = store.catalogs.roles("br-a").find(({ name }) => name === "neondb_owner")?.passwordSource ?? "";
+  const catalog = catalogOf({ app: "stolen", gone: "old", dropped: "old", never: "", late: "", neondb_owner: kept });
+  const limits = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
+  const made = { generation: "1", catalog, ...limits };
+  store.branchData.put({ branchId: "br-a", ...made });
+  const catalogs = new BranchCatalogs({
+    store,
+    clock: realClock,
+    storage: {
+      of: (branchId) => ({ branchId, ...made, ...store.branchData.get(branchId), directory: "" }),
+    },
+    passwordOf: (source) => source,
+    logOut: () => Promise.resolve(),
+    report: () => {},
+    change: (act) => store.transaction(act),
+  });
+  let refused = /^ALTER ROLE/;
+  const query = (sql: string) => {
+    if (refused.test(sql)) return Promise.reject(new Error("database is not accepting commands that assign new XIDs"));
+    if (sql.startsWith("SELECT rolname, (rolname"))
+      return Promise.resolve(["app", "gone", "neondb_owner"].map((name) => [name, "t"]));
+    return Promise.resolve(sql.startsWith("SHOW") ? [["170010"]] : []);
+  };
+  const connect = () => Promise.resolve(Object.assign(JSON.parse("{}"), { query, close() {}, [Symbol.dispose]() {} }));
+  const sync = (branchId = "br-a") => catalogs.sync({ branchId, generation: "1" }, connect);
+  const out = (branchId = "br-a") =>
+    ["app", "gone", "dropped", "never", "late", "neondb_owner"].filter((name) => catalogs.refusesLogin(branchId, name));
+  expect(out()).toEqual([]);
+  await expect(sync()).rejects.toThrow("not accepting commands");
+  expect(out()).toEqual(["app", "gone", "dropped"]);
+  refused = /^ALTER ROLE "gone"|^CREATE DATABASE/;
+  await expect(sync()).rejects.toThrow("not accepting commands");
+  expect(out()).toEqual(["gone", "dropped"]);
+  refused = /^CREATE DATABASE/;
+  await expect(sync()).rejects.toThrow("not accepting commands");
+  expect(out()).toEqual(["dropped"]);
+  refused = /^nothing/;
+  await sync();
+  expect(out()).toEqual([]);
+  store.branchData.put({ branchId: "br-a", ...made });
+  refused = /^ALTER ROLE/;
+  await expect(sync()).rejects.toThrow("not accepting commands");
+  expect(out()).toEqual(["app", "gone", "dropped"]);
+  // What is noted of a branch goes with it.
+  store.branchData.put({ branchId: "br-b", ...made, catalog: catalogOf({ gone: "old" }) });
+  await expect(sync("br-b")).rejects.toThrow("not accepting commands");
+  expect([...out("br-b"), ...out()]).toEqual(["gone", "app", "gone", "dropped"]);
+  store.branches.delete("br-b");
+  await expect(sync()).rejects.toThrow("not accepting commands");
+  expect(out("br-b")).toEqual([]);
+  // Other data of the branch has the logins of today.
+  refused = /^CREATE DATABASE/;
+  store.branchData.put({ branchId: "br-a", ...made, catalog: catalogOf({ neondb_owner: kept }) });
+  await expect(sync()).rejects.toThrow("not accepting commands");
+  expect(out()).toEqual([]);
+});
+
 describe("a server of data that its branch no longer means", () => {
   /** A branch with `neondb` in the store, whose data of generation `new` has nothing yet. */
   function branch() {

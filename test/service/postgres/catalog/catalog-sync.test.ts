@@ -43,6 +43,7 @@ async function changes(
     passwordOf: () => "x",
     connect: () => Promise.resolve(client),
     logOut: () => Promise.resolve(),
+    hasLogin: () => {},
   });
   return statements;
 }
@@ -141,6 +142,7 @@ it("a server is asked only for the roles that the API knows or has known, as its
     passwordOf: () => "x",
     connect: () => Promise.resolve(client),
     logOut: () => Promise.resolve(),
+    hasLogin: () => {},
   });
   expect(asked.filter((sql) => sql.startsWith("SELECT rolname"))).toEqual([
     expect.stringMatching(/ FROM pg_roles WHERE rolname IN \( E'neon_superuser', {2}E'o''gone', {2}E'app'\)$/),
@@ -216,6 +218,7 @@ describe("a catalogue that changes", () => {
       passwordOf: (source) => `password ${source}`,
       connect,
       logOut: () => Promise.resolve(),
+      hasLogin: () => {},
     });
     expect([open, running]).toEqual([0, 0]);
     return statements
@@ -323,7 +326,14 @@ describe("a catalogue that changes", () => {
     const meant = { ...none, roles: [{ ...app, passwordSource: "second" }] };
     const connect = () => Promise.resolve(client);
     const logOut = () => Promise.resolve();
-    await syncCatalog({ applied: { ...none, roles: [app] }, wanted: meant, passwordOf, connect, logOut });
+    await syncCatalog({
+      applied: { ...none, roles: [app] },
+      wanted: meant,
+      passwordOf,
+      connect,
+      logOut,
+      hasLogin: () => {},
+    });
     expect(asked).toEqual(["second"]);
   });
 
@@ -349,6 +359,7 @@ describe("a catalogue that changes", () => {
       passwordOf: () => "x",
       connect: () => Promise.resolve(client),
       logOut: (_primary, whose) => Promise.resolve(void ended.push(whose)),
+      hasLogin: () => {},
     });
     expect(ended).toEqual(expected);
   });
@@ -365,6 +376,7 @@ describe("a catalogue that changes", () => {
       passwordOf: () => "x",
       connect: () => Promise.resolve({ query, [Symbol.dispose]() {} }),
       logOut: () => Promise.reject(new Error("the replica is behind")),
+      hasLogin: () => {},
     });
     await expect(synced).rejects.toThrow("the replica is behind");
     expect(statements.filter((sql) => sql.startsWith("DROP ROLE"))).toEqual([]);
@@ -519,6 +531,7 @@ it("a start of a branch in which SQL has made thousands of databases looks at ea
     passwordOf: () => "x",
     connect: () => Promise.resolve(client),
     logOut: () => Promise.resolve(),
+    hasLogin: () => {},
   });
   expect(statements).toEqual([expect.stringContaining('RENAME TO "after"')]);
   expect(looks).toBeLessThan(20_000);
@@ -539,6 +552,7 @@ it("the logins of roles are brought as far as that succeeds, and one that cannot
     passwordOf: () => "x",
     connect: () => Promise.resolve({ query, [Symbol.dispose]() {} }),
     logOut: () => Promise.resolve(),
+    hasLogin: () => {},
   });
   expect(statements.at(-1)).toBe('ALTER ROLE "other" NOLOGIN');
 });

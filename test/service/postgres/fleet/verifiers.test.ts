@@ -16,7 +16,10 @@ const welcome = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0", "latin1"), rea
 const running: Running = JSON.parse('{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"major": 17}}');
 
 /** A server that takes every session and answers each question with these rows: its sessions, and what it was asked. */
-async function listening(rows: Rows = []): Promise<{ verifiers: Verifiers; opened: Socket[]; asked: string[] }> {
+async function listening(
+  rows: Rows = [],
+  refused = "",
+): Promise<{ verifiers: Verifiers; opened: Socket[]; asked: string[] }> {
   const directory = temporaryDirectory("verifiers");
   running.config.sockets = directory.path;
   const opened: Socket[] = [];
@@ -42,6 +45,7 @@ async function listening(rows: Rows = []): Promise<{ verifiers: Verifiers; opene
   const verifiers = new Verifiers({
     sessions: new ServiceSessions(realClock),
     secret: "secret",
+    fleet: { refusesLogin: (_branchId, role) => role === refused },
   });
   return { verifiers, opened, asked };
 }
@@ -58,6 +62,20 @@ it("a role that is there has the verifier of its server and its number, by which
   const text = await scramVerifier("secret");
   const known = await listening([[text, "16385"]]);
   expect(await known.verifiers.of(running, "app")).toEqual({ ...parseVerifier(text), oid: "16385" });
+});
+
+it("a role whose login holds no more has a verifier that nothing fits, whatever its server has, and no number", async () => {
+  const text = await scramVerifier("stolen");
+  const name = "r".repeat(63);
+  const { verifiers } = await listening([[text, "16385"]], name);
+  const [own, long, other] = await Promise.all(
+    [name, `${name}-more`, "ana"].map((role) => verifiers.of(running, role)),
+  );
+  for (const one of [own, long]) {
+    expect(one?.salt).not.toEqual(parseVerifier(text)?.salt);
+    expect(one).not.toHaveProperty("oid");
+  }
+  expect(other).toEqual({ ...parseVerifier(text), oid: "16385" });
 });
 
 it("the session that looks up passwords is opened once, and again after its server has ended it", async () => {
