@@ -35,6 +35,18 @@ describe("a refusal", () => {
   });
 
   test.each([
+    ["POST /_connect/ep-none", "endpoint", undefined],
+    [`POST /projects/${project}/endpoints`, "branch", { endpoint: { branch_id: "br-none", type: "read_write" } }],
+    [`POST /projects/${project}/branches/${preview}/recover`, "deleted branch", undefined],
+    [`GET /projects/${project}/branches/${preview}/roles/nobody`, "role", undefined],
+    [`GET /projects/${project}/branches/${preview}/databases/none`, "database", undefined],
+    [`GET /projects/${project}/operations/00000000-0000-4000-8000-000000000000`, "operation", undefined],
+  ])("the refusal of %s names what is not there: the %s", (line, what, body) => {
+    const { status, body: refusal } = new Shop({ branchRecovery: true }).ana(line, body);
+    expect([status, refusal["message"]]).toEqual([404, `${what} not found`]);
+  });
+
+  test.each([
     ["PUT", "/_faults", "served only with --faults"],
     ["POST", "/_reset", "served only with --test-controls"],
     ["POST", "/_clock/advance", "served only with --test-controls"],
