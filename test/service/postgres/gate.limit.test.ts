@@ -6,7 +6,7 @@ import { Gate } from "../../../src/service/postgres/gate.ts";
 import { required, StoreFull } from "../../../src/service/refusal.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import { preview, primary, Shop } from "../support/shop.ts";
+import { preview, primary, project, Shop } from "../support/shop.ts";
 
 const running: Running = JSON.parse('{"config": {"sockets": "/s"}}');
 
@@ -66,6 +66,18 @@ it("a client that leaves on a full disk is noted once there is room, each time",
     await clock.advance(1000);
     expect(compute().lastActive).toBe(shop.time.now());
   }
+});
+
+it("a client whose compute falls asleep while it waits is told why none starts, where the disk is full by then", async () => {
+  shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+  shop.finishOperations().core.settle();
+  const waiting = gate.admit({ endpointId: primary, pooled: false });
+  shop.core.change(({ store }) => store.endpoints.update({ ...compute(), pendingState: undefined }));
+  const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
+    throw new StoreFull();
+  });
+  await expect(waiting).rejects.toMatchObject({ sqlState: "53100" });
+  full.mockRestore();
 });
 
 it("the passwords of one owner's computes wait for each other, and not those of another's for all of them", async () => {
