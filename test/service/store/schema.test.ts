@@ -6,7 +6,7 @@ import { firstVersion, steps } from "../../../src/service/store/schema.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { DrivenTime, TestService } from "../support/service.ts";
-import { keys, main, primary, project } from "../support/shop.ts";
+import { keys, main, primary, project, Shop } from "../support/shop.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let file: string;
@@ -147,4 +147,24 @@ it.each([1, 7])("a data file of schema %i is refused with what to do, and left a
   const sqlite = new DatabaseSync(file);
   expect(sqlite.prepare("PRAGMA user_version").get()).toEqual({ user_version: version });
   sqlite.close();
+});
+
+it.each([
+  ["a primary of a branch", "UPDATE endpoints SET type = 'read_write'"],
+  ["a default branch of a project", "UPDATE branches SET is_default = 1"],
+  ["a database of a name in a branch", "UPDATE databases SET name = 'stock'"],
+  ["a key with a secret", "UPDATE api_keys SET hash = 'abc'"],
+  ["an account with an email", "UPDATE accounts SET email = 'ana@example.com'"],
+  ["an account with a uuid", "UPDATE accounts SET uuid = '00000000-0000-4000-8000-000000000000'"],
+  ["an operation with an id", "UPDATE operations SET id = '00000000-0000-4000-8000-000000000000'"],
+])("the store itself keeps a second one out beside %s", (_, sql) => {
+  const shop = new Shop();
+  for (const _ of ["one", "another"]) {
+    shop.create({ branch_id: main, type: "read_only" });
+    shop.finishOperations();
+  }
+  shop.ana("POST /projects/ana-own/branches/br-ana/databases", {
+    database: { name: "more", owner_name: "neondb_owner" },
+  });
+  expect(() => shop.database.run(sql)).toThrow("UNIQUE constraint failed");
 });

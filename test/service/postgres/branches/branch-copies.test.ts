@@ -14,6 +14,8 @@ class Disk {
   readonly failing = new Map<string, string>();
   /** Copies wait here until a test lets them end. */
   readonly held = new Map<string, PromiseWithResolvers<void>>();
+  /** The roles and databases that a copy of the past brings back. */
+  earlier: MadeData["earlier"];
   readonly #store: Store;
   readonly #texts = new Map<string, string>();
 
@@ -42,7 +44,7 @@ class Disk {
       maxConnections: 1,
       maxWorkerProcesses: 1,
       maxLocks: 64,
-      earlier: undefined,
+      earlier: this.earlier,
     });
   }
 
@@ -254,6 +256,18 @@ describe("a copy", () => {
     end.resolve();
     await copying;
     expect([store.branchData.get("br-c"), disk.handed.at(-1)]).toEqual([undefined, "br-c"]);
+  });
+
+  it("a role that comes back with the past has another password each time, which nobody may know", async () => {
+    disk.earlier = { roles: [{ name: "gone", login: true }], databases: [], lostRoles: [], lostDatabases: [] };
+    const passwords = new Set<string | undefined>();
+    for (const _ of ["once", "again"]) {
+      want("br-a", "br-b");
+      await copies.ensure("br-a");
+      passwords.add(store.catalogs.role("br-a", "gone")?.passwordSource);
+      store.transaction(() => store.catalogs.deleteRole("br-a", "gone"));
+    }
+    expect([passwords.size, passwords.has(undefined)]).toEqual([2, false]);
   });
 
   it("does not begin when the service ends", async () => {

@@ -95,6 +95,37 @@ describe("what clients change with SQL", () => {
     await expect.poll(() => fakes.serverOf().sessions).toBe(0);
   });
 
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      "a role and a database are made and deleted",
+      async () => {
+        await fakes.change(`POST ${branch}/roles`, { role: { name: "reporter" } });
+        await fakes.change(`POST ${branch}/databases`, { database: { name: "more", owner_name: "reporter" } });
+        await fakes.change(`DELETE ${branch}/databases/more`);
+        await fakes.change(`DELETE ${branch}/roles/reporter`);
+      },
+    ],
+    ["a password is reset", () => fakes.change(`POST ${branch}/roles/app/reset_password`)],
+    ["a branch is made of the present", () => fakes.branch({}, [{ type: "read_write" }])],
+    ["a branch is made of the schema", () => fakes.branch({ init_source: "parent-schema" }, [{ type: "read_write" }])],
+    [
+      "a branch is made of the past",
+      async () => {
+        fakes.clock.advance(1000);
+        const parent_timestamp = new Date(fakes.clock.now()).toISOString();
+        fakes.clock.advance(1000);
+        await fakes.branch({ parent_timestamp }, [{ type: "read_write" }]);
+      },
+    ],
+    ["a schema is read", () => fakes.send(`GET ${branch}/schema?db_name=neondb`)],
+    ["a replica begins", replica],
+  ])("no session of the service stays behind on any server once %s", async (_, act) => {
+    await start();
+    await act();
+    const open = () => [...fakes.machine.servers.values()].map(({ sessions }) => sessions);
+    await expect.poll(() => open().filter((sessions) => sessions > 0)).toEqual([]);
+  });
+
   it("a server that does not answer keeps nobody waiting for a suspension for longer than a second", async () => {
     await start();
     make();
