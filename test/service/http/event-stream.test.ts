@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, it, vi } from "vitest";
@@ -44,4 +45,14 @@ it("an event that waits is sent to no client that has left, nor after the end of
     await clock.advance(1000);
     expect([events(), close.mock.calls.length]).toEqual([["1"], leaves ? 1 : 0]);
   }
+});
+
+it("a stream to a client that has left before it begins is ended at once, and follows nothing", async () => {
+  const outgoing = new ServerResponse(new IncomingMessage(new Socket()));
+  const left = once(outgoing, "close");
+  outgoing.destroy();
+  await left;
+  const close = vi.fn<() => void>();
+  sendEvents(new VirtualClock(), outgoing, () => close);
+  expect(close).toHaveBeenCalledTimes(1);
 });

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { BrokenFrame, FrameReader, frameHead } from "../../../src/service/postgres/driver/frames.ts";
 
 /** A masked frame whose mask changes nothing. */
@@ -69,6 +69,24 @@ it("content is passed on before what ends the connection in the same chunk", () 
   expect(seen).toEqual(["ab", "close", "c"]);
   expect(() => new FrameReader(events).push(Buffer.concat([frame(2, "d"), frame(11, "")]))).toThrow(BrokenFrame);
   expect(seen.at(-1)).toBe("d");
+});
+
+it.each([
+  ["with the first reserved bit", "c28000000000"],
+  ["with the second reserved bit", "a28000000000"],
+  ["with the third reserved bit", "928000000000"],
+  ["without a mask", "820161"],
+  ["of the first kind that is not known", "838000000000"],
+  ["of the last kind that is not known before those that control", "878000000000"],
+  ["of a kind that is not known after those that control", "8b8000000000"],
+  ["that asks and is not whole", "098000000000"],
+  ["that closes and is not whole", "088000000000"],
+  ["that asks in more than 125 bytes", "89fe007e00000000"],
+])("a frame %s ends the connection", (_, bytes) => {
+  const data = vi.fn<(piece: Buffer) => void>();
+  const reader = new FrameReader({ data, ping: data, close: data });
+  expect(() => reader.push(Buffer.from(bytes, "hex"))).toThrow(BrokenFrame);
+  expect(data).not.toHaveBeenCalled();
 });
 
 it.each([
