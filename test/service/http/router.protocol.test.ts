@@ -47,6 +47,22 @@ describe("a refusal", () => {
   });
 
   test.each([
+    ["/projects", 400],
+    [`/projects/${project}/branches`, 10_000],
+    [`/projects/${project}/operations`, 1000],
+    [`/projects/${project}/members`, 500],
+    ["/organizations/org-shop/members", 500],
+  ])("of a page of %s comes where it is to have more than %s rows, and not before", (path, most) => {
+    const shop = new Shop();
+    expect(shop.ana(`GET ${path}?limit=${most}`).status).toBe(200);
+    const { status, body } = shop.ana(`GET ${path}?limit=${most + 1}`);
+    expect([status, body["message"]]).toEqual([
+      400,
+      `invalid request query: limit: must be a whole number from 1 to ${most}`,
+    ]);
+  });
+
+  test.each([
     ["PUT", "/_faults", "served only with --faults"],
     ["POST", "/_reset", "served only with --test-controls"],
     ["POST", "/_clock/advance", "served only with --test-controls"],
