@@ -93,6 +93,36 @@ describe("every form of the console", () => {
   });
 });
 
+it("no page shows, and no form changes, what is of another project than the one in its path", () => {
+  const { endpoints, keys: held } = shop.core.context.store;
+  const others: Readonly<Record<string, readonly (string | number | undefined)[]>> = {
+    project_id: ["eve-own"],
+    branch_id: ["br-eve", "br-two"],
+    endpoint_id: ["eve-own", "shop-two"].map((id) => endpoints.list(id)[0]?.id),
+    org_id: ["org-other"],
+    key_id: [...held.ofAccount("acc-eve"), ...held.ofOrganization("org-other")].map(({ id }) => id),
+  };
+  const stays = [...Object.values(others).flat(), "shop-two"].map(String);
+  const ofOthers = () =>
+    stored()
+      .split("},{")
+      .filter((row) => stays.some((id) => row.includes(`"${id}"`)));
+  const before = ofOthers();
+  const pages: number[] = [];
+  for (const { method, path } of consoleRoutes()) {
+    for (const [, name = ""] of path.matchAll(/\{([a-z_]+)\}/g)) {
+      for (const other of others[name] ?? []) {
+        const at = pathOf(path.replace(`{${name}}`, String(other)));
+        if (method === "GET") pages.push(ana.get(at).status);
+        else ana.postOnly(at, filled);
+        expect([at, ofOthers()]).toEqual([at, before]);
+      }
+    }
+  }
+  // A compute that is known is shown at its own place.
+  expect([pages.length, new Set(pages)]).toEqual([16, new Set([404, 303])]);
+});
+
 it("every name that anybody can choose stands as text on every page", () => {
   const note = (value: string) => ({
     "compute-operator.dev/object": value,
