@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import { connect } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { Running } from "./support/running.ts";
@@ -68,6 +70,20 @@ describe("--api-tls", () => {
     const plain = fetch(second.baseURL.replace("https://api.db.test", "http://127.0.0.1"));
     await expect(plain).rejects.toThrow("fetch failed");
     expect(await second.running.stop()).toBe(0);
+  });
+
+  it("a stranger gets one TLS handshake of a connection, and no further ones, each of which costs more than it", async () => {
+    const { running, ca, baseURL } = await started(join(directory.path, "service.sqlite"));
+    const { hostname: servername, port } = new URL(baseURL);
+    const socket = connect({ host: "127.0.0.1", port: Number(port), servername, ca, maxVersion: "TLSv1.2" });
+    await once(socket, "secureConnect");
+    const renegotiated = new Promise((resolve) => {
+      socket.once("error", () => resolve(false)).once("close", () => resolve(false));
+      socket.renegotiate({ rejectUnauthorized: false }, (error) => resolve(error === null));
+    });
+    expect([socket.getProtocol(), await renegotiated]).toEqual(["TLSv1.2", false]);
+    socket.destroy();
+    expect(await running.stop()).toBe(0);
   });
 
   it.each([
