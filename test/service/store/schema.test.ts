@@ -159,8 +159,8 @@ it.each([
   ["an operation with an id", "UPDATE operations SET id = '00000000-0000-4000-8000-000000000000'"],
 ])("the store itself keeps a second one out beside %s", (_, sql) => {
   const shop = new Shop();
-  for (const _ of ["one", "another"]) {
-    shop.create({ branch_id: main, type: "read_only" });
+  for (const name of ["one", "another"]) {
+    shop.create({ branch_id: main, type: "read_only", name });
     shop.finishOperations();
   }
   shop.ana("POST /projects/ana-own/branches/br-ana/databases", {
