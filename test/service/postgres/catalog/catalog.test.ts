@@ -23,3 +23,17 @@ it("the data of a branch is to be a copy of its source's, at the point that is n
   catalog.copyToNew(main, staging, 7, { point, schemaOnly: true });
   expect(copied(staging)).toEqual([main, JSON.stringify(point), true]);
 });
+
+it("schemas are read and compared until the client that asked for them is gone", async () => {
+  const { store, ids } = new Shop().core.context;
+  const { signal } = new AbortController();
+  const text = (gone?: AbortSignal) =>
+    Promise.resolve(gone === signal ? "until it leaves" : "whether it leaves or not");
+  const catalog = new PostgresCatalog(
+    { store, ids },
+    { read: (_, __, gone) => text(gone), compare: (_, gone) => text(gone) },
+  );
+  const compared = { name: "neondb", before: "", after: "", owner: "acc-ana" };
+  const texts = [catalog.schema(main, "neondb", signal), catalog.compared(compared, signal)];
+  expect(await Promise.all(texts)).toEqual(["until it leaves", "until it leaves"]);
+});
