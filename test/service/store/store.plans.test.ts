@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { keys, primary, project, Shop } from "../support/shop.ts";
+import { setBack } from "../../../src/service/computes/set-back.ts";
+import { keys, preview, primary, project, Shop } from "../support/shop.ts";
 
 /** The statements that a new shop's store runs meanwhile, each once. */
 function statementsOf(act: (shop: Shop) => void): { shop: Shop; statements: string[] } {
@@ -160,4 +161,55 @@ it("what the store looks for as a row is added or goes is found by an index, how
   const without = statements.map((sql) => sql.replaceAll(/\b(?:old|new)\.\w+/g, "'x'"));
   expect(without.length).toBeGreaterThan(triggers.length);
   expect(scansIn({ shop, statements: without })).toEqual([]);
+});
+
+it("what belongs to one object, and what is due next, is found by an index, and no index is kept for nothing", () => {
+  const found = statementsOf((one) => {
+    const { store } = one.core.context;
+    const page = { page: 1, size: 10 };
+    const wanted = { search: "", state: "", sort: "" };
+    for (const scope of [
+      { kind: "personal", accountId: "acc-ana" },
+      { kind: "organization", organizationId: "org-shop" },
+    ] as const) {
+      store.keys.find(scope, wanted, page);
+      store.keys.count(scope);
+    }
+    one.ana("GET /projects?org_id=org-shop");
+    one.ana("GET /users/me/organizations");
+    one.ana(`GET /projects/${project}/operations`);
+    one.connect(primary, 5);
+    one.finishOperations();
+    store.operations.openEnded();
+    store.operations.ofEndpoint(project, primary, 1);
+    store.operations.ofBranch(project, preview, 1);
+    store.branches.list(project);
+    one.ana(`GET /projects/${project}/branches?include_deleted=true`);
+    one.ana(`DELETE /projects/${project}/branches/${preview}`);
+    one.ana(`POST /projects/${project}/branches/${preview}/recover`);
+    store.branchData.isSource(preview);
+    store.branchData.missing();
+    store.catalogs.roles(preview);
+    store.catalogs.findRoles(preview, wanted, page);
+    const owners = [{ kind: "organization", id: "org-shop" }] as const;
+    store.operations.failed(owners, 0, 10);
+    store.branches.expiring(owners, 1, 10);
+    one.core.change((context, at) => setBack(context, at));
+    one.ana(`DELETE /projects/${project}`);
+    store.removed.any();
+  });
+  const asked = found.statements.filter((sql) => /^(?:SELECT|UPDATE|DELETE|INSERT|WITH)/.test(sql));
+  const scans = scansIn({ ...found, statements: asked }).filter((step) => !/ USING (?:COVERING )?INDEX /.test(step));
+  // Rows of a statement's own, all clients of a clock that was set back, and any row of a table.
+  const known = /^SCAN (?:own|\(subquery-\d+\)|connections|removed_endpoints): /;
+  expect(scans.filter((step) => !known.test(step))).toEqual([]);
+  const plans = asked.flatMap((sql) => found.shop.database.all(`EXPLAIN QUERY PLAN ${sql}`));
+  const used = plans.map(({ detail }) => / INDEX (\w+)/.exec(String(detail))?.[1]);
+  const all = found.shop.database.all(
+    "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT LIKE '%UNIQUE%'",
+  );
+  // A trigger asks by it.
+  expect(all.map(({ name }) => name).filter((name) => !used.includes(String(name)))).toEqual([
+    "deleted_endpoints_by_id",
+  ]);
 });
