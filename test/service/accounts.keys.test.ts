@@ -95,8 +95,10 @@ describe("keys that are made and revoked without end", () => {
   it("a key of a seed stays revoked, however often the seed is given", () => {
     const shop = new Shop();
     const [laptop] = shop.core.context.store.keys.ofAccount("acc-bob");
+    const { key: second } = created(shop, keys.bob, "/api_keys", { key_name: "second" });
     expect(shop.send(keys.bob, `DELETE /api_keys/${laptop?.id}`).status).toBe(200);
     expect(works(shop.applySeed(shopSeed), keys.bob)).toBe(false);
+    expect(shop.send(second, `DELETE /api_keys/${laptop?.id}`).status).toBe(404);
   });
 });
 

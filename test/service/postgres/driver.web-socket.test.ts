@@ -4,6 +4,7 @@ import { connect, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, it, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
+import { FrameReader } from "../../../src/service/postgres/driver/frames.ts";
 import { acceptWebSocket } from "../../../src/service/postgres/driver/web-socket.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -120,6 +121,17 @@ it("a client that pings on and on, and takes no pong, gets no more of them than 
     expect(connection.writableLength).toBeLessThan(connection.writableHighWaterMark + ping.length);
   }
   expect(connections).toHaveLength(1);
+});
+
+it("an error that nobody foresaw amid a frame is not taken for a broken one", async () => {
+  const arrived = Promise.withResolvers<Socket>();
+  await raw(await listening(echo, arrived.resolve));
+  const read = vi.spyOn(FrameReader.prototype, "push").mockImplementation(() => {
+    throw new TypeError("a mistake");
+  });
+  onTestFinished(() => read.mockRestore());
+  const socket = await arrived.promise;
+  expect(() => socket.emit("data", Buffer.from("x"))).toThrow("a mistake");
 });
 
 it("the server's end reaches the client after its last bytes", async () => {

@@ -20,10 +20,11 @@ it("texts are kept up to so many characters in all, and the oldest are made agai
   get("long", 11);
   expect(made.slice(4)).toEqual(["long", "long"]);
   kept.delete("a");
+  get("w", 10);
   kept.clear();
   for (const key of ["x", "y"]) get(key, 5);
   get("x", 5);
-  expect(made.slice(6)).toEqual(["x", "y"]);
+  expect(made.slice(6)).toEqual(["w", "x", "y"]);
 });
 
 it("a text that is made while its key is deleted, or while another one is kept, is kept by nobody", () => {

@@ -13,6 +13,8 @@ it("the end of a program is reported to all who follow it, and not to those who 
   expect(heard).toEqual([]);
   await program.stop();
   expect(heard).toEqual(["one, running: false", "three"]);
+  program.onEnd(() => heard.push("late"));
+  expect(heard.slice(2)).toEqual(["late"]);
 });
 
 it("a program has its time to start although the clock of the machine is set meanwhile", async () => {
