@@ -52,7 +52,7 @@ describe("a refusal", () => {
     [`/projects/${project}/operations`, 1000],
     [`/projects/${project}/members`, 500],
     ["/organizations/org-shop/members", 500],
-  ])("of a page of %s comes where it is to have more than %s rows, and not before", (path, most) => {
+  ])("a page of %s may have %s rows, and a longer one is refused", (path, most) => {
     const shop = new Shop();
     expect(shop.ana(`GET ${path}?limit=${most}`).status).toBe(200);
     const { status, body } = shop.ana(`GET ${path}?limit=${most + 1}`);
