@@ -164,7 +164,8 @@ it("a client whose login holds no more while its statement runs is answered at o
   const answer = await sqlOverHttp(call(new AbortController().signal), () =>
     Promise.resolve({ ...admission, logout: logout.signal }),
   );
-  expect(answer).toMatchObject({ status: 502, body: expect.stringContaining("a password of the branch was reset") });
+  expect(answer).toMatchObject({ status: 400, body: expect.stringContaining("a password of the branch was reset") });
+  expect(JSON.parse(answer.body ?? "")).toMatchObject({ code: "57P01", severity: "FATAL" });
   await expect.poll(left).toBe(1);
   await expect.poll(() => heard.some((chunk) => chunk.equals(cancelPacket(key)))).toBe(true);
 });

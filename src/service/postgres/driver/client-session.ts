@@ -31,7 +31,7 @@ export async function inSession<Result>(
   act: () => Promise<Result>,
 ): Promise<Result> {
   const cancel = () => client.cancel();
-  logout.addEventListener("abort", () => client.destroy(loggedOut().message));
+  logout.addEventListener("abort", () => client.destroy(loggedOut()));
   gone?.addEventListener("abort", cancel);
   if (gone?.aborted) cancel();
   try {

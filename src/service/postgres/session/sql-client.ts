@@ -169,9 +169,9 @@ export class SqlClient {
   }
 
   /** Ends the connection at once, with a reason for what waits. */
-  destroy(reason: string): void {
+  destroy(reason: Error): void {
     this.cancel();
-    this.#end(new ServerFailed(reason));
+    this.#end(reason);
   }
 
   #answer(messages: readonly Buffer[], sink?: RowSink): Promise<StatementResult> {

@@ -127,7 +127,7 @@ it("a statement whose rows are refused is ended once, and nobody is given those 
   await expect.poll(() => connections).toBe(2);
   await new Promise((resolve) => setImmediate(resolve));
   expect([given, connections]).toEqual([1, 2]);
-  client.destroy("the end");
+  client.destroy(new Error("the end"));
 });
 
 it("reads two pieces of a long answer at most in a turn of the loop", async () => {
@@ -242,8 +242,8 @@ it("the first of several complaints about one statement is told, and the next st
 it("a connection that was ended says always why, at first and to those who ask later", async () => {
   const client = await loggingIn(welcome);
   const waiting = client.query("SELECT");
-  client.destroy("it took too long");
-  client.destroy("again");
+  client.destroy(new Error("it took too long"));
+  client.destroy(new Error("again"));
   await expect(waiting).rejects.toThrow("it took too long");
   await client.closed;
   await expect(client.query("SELECT")).rejects.toThrow("it took too long");
@@ -279,7 +279,7 @@ it("a connection that is destroyed has the server end what it runs", async () =>
   await new Promise<void>((resolve) => server.listen(path, resolve));
   const client = await SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" });
   const waiting = client.query("SELECT pg_sleep(60)");
-  client.destroy("it took too long");
+  client.destroy(new Error("it took too long"));
   await expect(waiting).rejects.toThrow("it took too long");
   const request = Buffer.concat([Buffer.from([0, 0, 0, 16, 4, 210, 22, 46]), Buffer.from("12345678")]);
   await expect.poll(() => Buffer.concat(connections[1] ?? [])).toEqual(request);
