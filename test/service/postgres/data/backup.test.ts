@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import {
   beginRecoveryAgain,
+  canFollow,
   checkpointOf,
   copyRunning,
   copyStopped,
@@ -119,6 +120,27 @@ it("a log without a written segment, or without any, has no newest one", async (
   expect(await segmentsOf(data)).toEqual({ oldest: "", newest: "" });
   writeFileSync(join(data, "pg_wal", "000000010000000000000009"), "");
   expect(await segmentsOf(data)).toEqual({ oldest: "000000010000000000000009", newest: "" });
+});
+
+it.each([
+  ["still has the last segment that the standby has", 5, true],
+  ["has removed the segment after the last one of the standby", 7, false],
+])("a standby whose primary %s goes on from its own data: %s, %s", async (_, oldest, goesOn) => {
+  const generation = `br-main.${oldest}`;
+  const [own, directory] = [join(home, `own-${oldest}`), join(home, generation)];
+  const put = (data: string, place: number) => {
+    mkdirSync(join(data, "pg_wal"), { recursive: true });
+    const text = Buffer.alloc(32);
+    text.writeBigUInt64LE(BigInt(place) * 1024n ** 2n, 8);
+    writeFileSync(join(data, "pg_wal", `00000001${place.toString(16).padStart(16, "0")}`), text);
+  };
+  for (const place of [4, 5]) put(own, place);
+  for (const place of [oldest, 9]) put(directory, place);
+  mkdirSync(join(own, "global"));
+  writeFileSync(join(own, "global", "pg_control"), "");
+  writeFileSync(join(own, "compute-operator-origin"), `${generation}\n`);
+  expect(await canFollow(own, { generation, directory }, true)).toBe(goesOn);
+  expect(await canFollow(own, { generation: "br-main.other", directory }, true)).toBe(false);
 });
 
 it("a standby knows of which data it was made, and only its owner may read that", async () => {
