@@ -108,7 +108,7 @@ function define<Body, Query, Reached>(
         body: check(body, incoming.body, "body"),
         query: check(query, given(incoming.query), "query"),
       };
-      if (body !== nothing) checkKnown(shape.operationId, incoming.body);
+      checkKnown(shape.operationId, incoming.body);
       return handle({ context, at, params, agent, gone, ...checked, ...reached });
     },
   };
