@@ -43,6 +43,24 @@ describe("creating a project", () => {
     expect(made.databases).toMatchObject([{ name: "neon_superuser", owner_name: "template0" }]);
   });
 
+  it.each([
+    ["pg_settings", "a".repeat(128), 4096, 201],
+    ["pg_settings", "a".repeat(129), 1, 400],
+    ["pg_settings", "", 1, 400],
+    ["pg_settings", "application_name", 4097, 400],
+    ["pgbouncer_settings", "a".repeat(128), 4096, 201],
+    ["pgbouncer_settings", "a".repeat(129), 1, 400],
+    ["pgbouncer_settings", "query_wait_timeout", 4097, 400],
+  ])(
+    "the usual %s of its computes have names and values of bounded length: %s, %s characters: %s",
+    (of, name, length, status) => {
+      const default_endpoint_settings = { [of]: { [name]: "x".repeat(length) } };
+      expect(shop.ana("POST /projects", { project: { org_id: "org-shop", default_endpoint_settings } }).status).toBe(
+        status,
+      );
+    },
+  );
+
   it("gives its computes their sizes, settings and inactivity period, from the first one on", () => {
     const usual = {
       autoscaling_limit_min_cu: 0.5,
