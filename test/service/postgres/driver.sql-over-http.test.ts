@@ -7,6 +7,7 @@ import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
 import type { Target } from "../../../src/service/postgres/proxy/route.ts";
+import { ScramServer } from "../../../src/service/postgres/proxy/scram-server.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { message } from "../../../src/service/postgres/session/messages.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
@@ -102,6 +103,31 @@ it("a client that leaves while its compute wakes has no statement begun, and its
   });
   await expect.poll(left).toBe(2);
   expect(heard).toEqual(["X\0\0\0\x04"]);
+});
+
+it("a session begins with what the password has proved, and not with as many rounds as the server's verifier asks", async () => {
+  // Another salt and number of rounds, which give another key of the same password.
+  const login = new ScramServer({ ...verifier, salt: Buffer.from("another"), iterations: 5000 }, "nonce", undefined);
+  const asked = (kind: number, text: string) => {
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(kind);
+    return message("R", Buffer.concat([head, Buffer.from(text)]));
+  };
+  const proved: boolean[] = [];
+  const { admission } = await compute((socket) => {
+    let messages = 0;
+    socket.on("data", (chunk) => {
+      messages += 1;
+      if (messages === 1) return socket.write(asked(10, "SCRAM-SHA-256\0\0"));
+      const text = chunk.toString("latin1");
+      if (messages === 2)
+        return socket.write(asked(11, login.challenge("SCRAM-SHA-256", text.slice(text.indexOf("n,,")))));
+      proved.push(login.finish(text.slice(5)) !== undefined);
+      return socket.end();
+    });
+  });
+  await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
+  expect(proved).toEqual([true]);
 });
 
 it("a client that leaves has the statement that runs cancelled, and those after it do not begin", async () => {
