@@ -173,6 +173,8 @@ describe("the package", () => {
       expect(Object.keys(integrity)).toEqual(["linux-x64", "linux-arm64", "darwin-arm64", "darwin-x64"]);
       for (const hash of Object.values(integrity)) expect(Buffer.from(hash, "base64")).toHaveLength(64);
     }
+    const hashes = Object.values(packages).flatMap(({ integrity }) => Object.values(integrity));
+    expect(new Set(hashes).size).toBe(hashes.length);
     expect(Object.entries(packages).map(([major, { version }]) => version.startsWith(`${major}.`))).toEqual([
       true,
       true,
