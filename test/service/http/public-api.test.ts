@@ -13,6 +13,11 @@ beforeEach(() => {
 const served = new Set(new Shop().core.routes.map(({ operationId }) => operationId));
 const unserved = publicOperations.filter(({ operationId }) => !served.has(operationId));
 
+it("the public API has 180 calls, each once", () => {
+  expect(new Set(publicOperations.map(({ operationId }) => operationId)).size).toBe(180);
+  expect(new Set(publicOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(180);
+});
+
 describe("a call of the public API that is not served", () => {
   test.each(unserved)("$operationId is answered 501 with its name", ({ method, path, operationId }) => {
     const target = path
