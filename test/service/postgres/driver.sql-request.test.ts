@@ -1,5 +1,6 @@
 import { expect, it, test } from "vitest";
 import { JsonSize } from "../../../src/service/http/json-size.ts";
+import { parameterText } from "../../../src/service/postgres/driver/parameters.ts";
 import { readSqlLogin, readSqlStatements, sqlLimits } from "../../../src/service/postgres/driver/sql-request.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
 import { cpuOf } from "../fuzz/work.ts";
@@ -114,6 +115,20 @@ test.each([
   ["[[[[[[1]]]]]]", "{{{{{{1}}}}}}"],
 ])("the JSON array %s is the array %s of Postgres", (json, text) => {
   expect(texts(`[${json}]`)).toEqual([text]);
+});
+
+it("an array of a long text has each quote and backslash of it escaped, and no character cut in two", () => {
+  for (const shift of ["", "x", "xx", "xxx"]) {
+    const long = shift + '\u{1f642}"\\'.repeat(20_000);
+    expect(parameterText([long])).toBe(`{"${long.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"}`);
+  }
+});
+
+it("an array of a text of quotes takes no more time than its bytes take", () => {
+  const before = process.cpuUsage();
+  expect(parameterText(['"'.repeat(40_000_000)])?.length).toBe(80_000_004);
+  // Found by a pattern, the quotes take ten seconds.
+  expect(process.cpuUsage(before).user).toBeLessThan(3_000_000);
 });
 
 test.each([

@@ -62,7 +62,31 @@ function elementText(value: unknown, dimension: number): string {
   if (Array.isArray(value)) return arrayText(value, dimension + 1);
   const text = typeof value === "string" ? value : jsonText(value);
   const plain = typeof value === "boolean" || typeof value === "number" || value instanceof ExactNumber;
-  return plain ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
+  return plain ? text : `"${escaped(text)}"`;
+}
+
+/** The units of a text that are looked at together. */
+const together = 16_384;
+
+/** A text with a backslash before each quote and each backslash: of millions, a pattern would take seconds. */
+function escaped(text: string): string {
+  let whole = "";
+  for (let at = 0; at < text.length; at += together) {
+    const part = text.slice(at, at + together);
+    whole += /["\\]/.test(part) ? escapedUnits(part) : part;
+  }
+  return whole;
+}
+
+function escapedUnits(part: string): string {
+  const units = new Uint16Array(2 * part.length);
+  let length = 0;
+  for (let at = 0; at < part.length; at += 1) {
+    const unit = part.charCodeAt(at);
+    if (unit === 0x22 || unit === 0x5c) units[length++] = 0x5c;
+    units[length++] = unit;
+  }
+  return Buffer.from(units.buffer, 0, 2 * length).toString("utf16le");
 }
 
 function jsonText(value: unknown): string {

@@ -1,14 +1,18 @@
 /**
  * The preparation of passwords for SCRAM (SASLprep, RFC 4013), as Postgres does it: a password that the profile refuses
  * counts as it is. Unlike the RFC, Postgres takes ASCII as it is, and looks for refused characters and for directions
- * before it normalises.
+ * before it normalises. A password with more marks in a row than any language has counts as it is too: to put thousands
+ * in order takes seconds, and a stranger may send them.
  */
 export function prepared(password: string): string {
   if (/^[\0-\x7f]*$/.test(password)) return password;
   const mapped = password.replaceAll(space, " ").replaceAll(nothing, "");
-  if (mapped === "" || refused.test(mapped) || mixesDirections(mapped)) return password;
+  if (mapped === "" || refused.test(mapped) || mixesDirections(mapped) || manyMarks.test(mapped)) return password;
   return mapped.normalize("NFKC");
 }
+
+/** More than thirty, the most of a text in Unicode's stream-safe format. */
+const manyMarks = /\p{M}{31}/u;
 
 /** True if letters written from right to left stand beside others, or not at both ends. */
 function mixesDirections(text: string): boolean {

@@ -8,6 +8,11 @@ test.each([
   ["a space without width is a space too, as in Postgres", "a\u200bb", "a b"],
   ["a ligature is its letters", "\ufb01sh", "fish"],
   ["a letter and its accent are one", "A\u030angstro\u0308m", "\u00c5ngstr\u00f6m"],
+  [
+    "as many marks are in order as a text may have in a row",
+    `\ufb01${"\u0345\u0334".repeat(15)}`,
+    `fi${"\u0334".repeat(15)}${"\u0345".repeat(15)}`,
+  ],
   ["letters from right to left alone are prepared", "\u05d0\u00ad\u05d1", "\u05d0\u05d1"],
 ])("in a password %s", (_rule, password, expected) => {
   expect(prepared(password)).toBe(expected);
@@ -23,6 +28,7 @@ test.each([
   ["with letters of both directions", "\ufb01\u05d0"],
   ["from right to left with a letter of the other direction within", "\u05d0\uff41\u05d0"],
   ["that only begins from right to left", "\u05d0\ufe0f1"],
+  ["with more marks in a row than any language has", `\ufb01${"\u0345\u0334".repeat(15)}\u0345`],
 ])("a password %s counts as it is", (_kind, password) => {
   expect(prepared(password)).toBe(password);
 });
@@ -31,10 +37,13 @@ it("a password keeps letters beyond the first plane", () => {
   expect(prepared("\u{10400}\u00ad\u{1d54f}")).toBe("\u{10400}X");
 });
 
-it("a long password of a stranger is prepared in no more time than its bytes take", () => {
-  const long = "\u05d0".repeat(8_000_000);
+it.each([
+  // Each set looked through for each letter takes more than ten seconds.
+  ["letters", "\u05d0".repeat(8_000_000)],
+  // Each moved past all of the others takes more than ten seconds.
+  ["marks", `a${"\u0345".repeat(60_000)}${"\u0334".repeat(60_000)}`],
+])("a long password of %s of a stranger is prepared in no more time than its bytes take", (_kind, long) => {
   const before = process.cpuUsage();
   expect(prepared(long) === long).toBe(true);
-  // Each set looked through for each letter takes more than ten seconds.
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });
