@@ -9,6 +9,12 @@ const long = 65_536;
 /** Bytes that count for an answer while it is waited for: those of the longest schema. */
 const waitedFor = 8 * 1024 ** 2;
 
+/**
+ * The most turns of the loop between an answer and its caller's next one. In each turn Node takes one new connection,
+ * and those of strangers come while an answer is made: each millisecond of that gives them a turn.
+ */
+const mostTurns = 50;
+
 /** One call to be answered. */
 export interface Answered {
   /** In whose name it is answered, and a long answer held. */
@@ -27,8 +33,12 @@ export class LongAnswers {
   /** By caller with a call in this turn of the loop: when the last of its calls so far has had its turn. */
   readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(bytes: Shares) {
+  readonly #now: () => number;
+
+  /** `now`: milliseconds. */
+  constructor(bytes: Shares, now: () => number) {
     this.#bytes = bytes;
+    this.#now = now;
   }
 
   /** Makes an answer; `turn` gives it one more turn of the loop. The caller's next call waits for the last of them. */
@@ -47,9 +57,13 @@ export class LongAnswers {
       if (this.#turns.get(caller) === mine) this.#turns.delete(caller);
       resolve();
     };
-    setImmediate(() => goesOn || end());
+    let turns = 0;
+    setImmediate(() => goesOn || afterTurns(turns, end));
     try {
-      const whole = await this.#whole(call, answer(turn));
+      const begun = this.#now();
+      const exchange = answer(turn);
+      turns = Math.min(this.#now() - begun, mostTurns);
+      const whole = await this.#whole(call, exchange);
       return whole instanceof Refusal ? whole : this.#held(call, whole);
     } finally {
       if (goesOn) setImmediate(end);
@@ -85,4 +99,10 @@ export class LongAnswers {
     else outgoing.once("close", () => holding.release());
     return true;
   }
+}
+
+/** Acts after turns of the loop. */
+function afterTurns(turns: number, act: () => void): void {
+  if (turns <= 0) act();
+  else setImmediate(() => afterTurns(turns - 1, act));
 }

@@ -100,7 +100,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     shouldUpgradeCallback: (incoming: IncomingMessage) =>
       sql !== undefined && urlOf(incoming)?.pathname === "/v2" && !pipelines.isBusy(incoming.socket),
   };
-  const long = new LongAnswers(bytes);
+  const long = new LongAnswers(bytes, () => service.context.clock.now());
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     endTinyPieces(incoming);
     // The time of the service's clock, also where the answer has none of its own: Node would send that of the machine.

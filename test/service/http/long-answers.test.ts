@@ -32,7 +32,7 @@ function answerOf(length: number): Exchange {
 }
 
 it("long answers of one caller, and short ones, are made one by one, those of others in between", async () => {
-  const answers = new LongAnswers(new Shares());
+  const answers = new LongAnswers(new Shares(), () => 0);
   const { outgoing } = await unread();
   const made: string[] = [];
   const make = (caller: string, name: string, length: number) =>
@@ -54,8 +54,45 @@ it("long answers of one caller, and short ones, are made one by one, those of ot
   expect(made.at(-1)).toBe("later");
 });
 
+it.each([
+  [0, 1],
+  [10, 11],
+  [-5, 1],
+  [3_600_000, 51],
+])(
+  "an answer made in %i ms gives strangers' connections so many turns, and others none to wait for",
+  async (ms, turns) => {
+    let now = 0;
+    const answers = new LongAnswers(new Shares(), () => now);
+    const { outgoing } = await unread();
+    const made: string[] = [];
+    const make = (caller: string, name: string) =>
+      answers.make({ caller, outgoing, reads: true }, () => {
+        made.push(name);
+        now += ms;
+        return answerOf(10);
+      });
+    for (const [caller, name] of [
+      ["ana", "first"],
+      ["ana", "second"],
+      ["bob", "other"],
+    ] as const)
+      void make(caller, name);
+    const taken = async (name: string) => {
+      for (let turn = 1; ; turn += 1) {
+        await nextTurn();
+        if (made.includes(name)) return turn;
+      }
+    };
+    expect(made).toEqual(["first", "other"]);
+    expect(await taken("second")).toBe(turns);
+    void make("ana", "third");
+    expect(await taken("third")).toBe(turns);
+  },
+);
+
 it("a call waits also for a long answer that has waited itself", async () => {
-  const answers = new LongAnswers(new Shares());
+  const answers = new LongAnswers(new Shares(), () => 0);
   const { outgoing } = await unread();
   const made: string[] = [];
   const make = (name: string) =>
@@ -73,7 +110,7 @@ it("a call waits also for a long answer that has waited itself", async () => {
 });
 
 it("a call waits for the last turn of an answer that takes several, and those of others come in between", async () => {
-  const answers = new LongAnswers(new Shares());
+  const answers = new LongAnswers(new Shares(), () => 0);
   const { outgoing } = await unread();
   const made: string[] = [];
   const make = (caller: string, name: string, turns: number) =>
@@ -100,7 +137,7 @@ it("a call waits for the last turn of an answer that takes several, and those of
 });
 
 it("a long answer that fails keeps none of its caller's waiting", async () => {
-  const answers = new LongAnswers(new Shares());
+  const answers = new LongAnswers(new Shares(), () => 0);
   const { outgoing } = await unread();
   const call = { caller: "ana", outgoing, reads: true };
   const first = answers.make(call, () => answerOf(100_000));
@@ -114,7 +151,7 @@ it("a long answer that fails keeps none of its caller's waiting", async () => {
 
 it("long answers that are not taken count in the share of their caller until their client has left: a further one is refused, or dropped after a change", async () => {
   const bytes = new Shares(500_000);
-  const answers = new LongAnswers(bytes);
+  const answers = new LongAnswers(bytes, () => 0);
   const { outgoing, leave } = await unread();
   const make = async (reads = true) => {
     const made = await answers.make({ caller: "ana", outgoing, reads }, () => answerOf(200_000));
@@ -133,7 +170,7 @@ it("long answers that are not taken count in the share of their caller until the
 
 it("long answers count by their bytes, of which some characters have three", async () => {
   const bytes = new Shares(1_000_000);
-  const answers = new LongAnswers(bytes);
+  const answers = new LongAnswers(bytes, () => 0);
   const { outgoing } = await unread();
   const page: Exchange = { kind: "answer", reply: { status: 200, headers: {}, body: "頁".repeat(30_000) }, delayMs: 0 };
   await answers.make({ caller: "ana", outgoing, reads: true }, () => page);
@@ -229,7 +266,7 @@ const MiB = 1024 ** 2;
 
 it("long answers that have to be waited for count as those that are there at once", async () => {
   const bytes = new Shares(20 * MiB);
-  const answers = new LongAnswers(bytes);
+  const answers = new LongAnswers(bytes, () => 0);
   const { outgoing, leave } = await unread();
   const make = async (length: number, reads = true) => {
     const later = Promise.resolve("x".repeat(length));
@@ -246,7 +283,7 @@ it("long answers that have to be waited for count as those that are there at onc
 
 it("a caller has no more long answers made at one time than its share, and others have theirs", async () => {
   const bytes = new Shares(40 * MiB);
-  const answers = new LongAnswers(bytes);
+  const answers = new LongAnswers(bytes, () => 0);
   const { outgoing } = await unread();
   const { promise, resolve } = Promise.withResolvers<string>();
   const make = (caller: string) =>
