@@ -82,7 +82,8 @@ describe("the facts of a process", () => {
     const parent = await Child.start({
       name: "parent",
       command: "sh",
-      args: ["-c", "sleep 0 & echo $!; exec sleep 1000"],
+      // It ends once the shell, which might take note of that, has become another program.
+      args: ["-c", "sleep 0.5 & echo $!; exec sleep 1000"],
     });
     const pid = Number((await parent.waitForLine(/\d+/))[0]);
     await expect.poll(() => system.facts(pid)).toBeUndefined();
