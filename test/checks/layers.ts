@@ -137,7 +137,7 @@ const excepted: Readonly<Record<string, string>> = {
   "src/operator/service-client/http-transport.ts": "AbortSignal.timeout",
   "src/service/http/long-answers.ts": "setImmediate(…)",
   "src/service/postgres/session/sql-client.ts": "setImmediate(…)",
-  "src/service/postgres/schema/dump.ts": "setImmediate(…)",
+  "src/service/postgres/schema/steps.ts": "setImmediate(…)",
 };
 
 /** Imports against the direction of the layers, or of a package by who may not know it. */

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { dumpSchema } from "../../../src/service/postgres/schema/dump.ts";
+import { needsOf } from "../../../src/service/postgres/schema/needs.ts";
 
 type Row = readonly string[];
 
@@ -31,6 +32,24 @@ it("views that need each other in a circle are each written once", async () => {
   const needs = [0, 1, 2].map((at) => [`pg_class/VIEW${at}`, `pg_class/VIEW${(at + 1) % 3}`]);
   const written = [...(await dump(many(3, "VIEW"), needs)).matchAll(/^CREATE VIEW view_(\d+)/gm)];
   expect(written.map(([, at]) => Number(at))).toEqual([2, 1, 0]);
+});
+
+it("a table's default stands apart from it where the default needs the table, and else is in its statement", async () => {
+  const owner = (table: string, part: string) => [`pg_attrdef/${part}`, `pg_class/${table}`, "t"];
+  const rows = [
+    owner("one", "1"),
+    ["pg_attrdef/1", "pg_class/sequence", "f"],
+    ["pg_class/sequence", "pg_class/one", "f"],
+    owner("other", "2"),
+    ["pg_attrdef/2", "pg_class/sequence", "f"],
+  ];
+  const { needed, apart } = await needsOf(rows);
+  expect([...apart]).toEqual(["pg_attrdef/1"]);
+  expect(["class/one", "attrdef/1", "class/other"].map((id) => needed.get(`pg_${id}`))).toEqual([
+    [],
+    ["pg_class/sequence", "pg_class/one"],
+    ["pg_class/sequence"],
+  ]);
 });
 
 it("what a view needs is written in the order of names, whatever order the server tells it in", async () => {

@@ -10,6 +10,7 @@ import { CreatedBranch, main, PostgresRig, primary, project, seed, serverSocket 
 import { usePostgresRig } from "./use-rig.ts";
 
 const rich = readFileSync(join(import.meta.dirname, "rich-schema.sql"), "utf8");
+const needs = readFileSync(join(import.meta.dirname, "needs-of-schema.sql"), "utf8");
 const schemaPath = (branch: string) => `/projects/${project}/branches/${branch}`;
 
 const rig = usePostgresRig();
@@ -31,6 +32,15 @@ describe("the schema of a database", () => {
     await rig.change("POST", `${schemaPath(main)}/databases`, { database: { name: "again", owner_name: "app" } });
     await rig.query(await rig.uri({ database: "again" }), sql);
     expect(await schema(rig, main, "again")).toBe(sql);
+  });
+
+  it("all that an object needs comes before it, so that a copy of the schema can be made, also of a circle", async () => {
+    for (const name of ["needs", "restored"])
+      await rig.change("POST", `${schemaPath(main)}/databases`, { database: { name, owner_name: "app" } });
+    await rig.query(await rig.uri({ database: "needs" }), needs);
+    const sql = await schema(rig, main, "needs");
+    await rig.query(await rig.uri({ database: "restored" }), sql);
+    expect(await schema(rig, main, "restored")).toBe(sql);
   });
 
   it("a schema is read without a compute, and starts none", async () => {

@@ -1,9 +1,11 @@
 import { madeOnce } from "../../made-once.ts";
 import type { SqlClient, TextRow } from "../session/sql-client.ts";
-import type { Kind } from "./kind.ts";
+import { apartSetting, isApart, type Kind } from "./kind.ts";
+import { dependencies, needsOf, walk } from "./needs.ts";
 import { publicationsAndEvents } from "./publications.ts";
 import { relationKinds } from "./relations.ts";
 import { rulesOfTables } from "./rules-of-tables.ts";
+import { each, Steps } from "./steps.ts";
 import { typesAndFunctions } from "./types-and-functions.ts";
 
 /** One object of a schema, with its statements. */
@@ -33,6 +35,8 @@ export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<stri
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   await client.query(settings);
   const [version] = await client.query("SHOW server_version");
+  const { needed, apart } = await needsOf(await client.query(dependencies));
+  await client.query(`SET LOCAL ${apartSetting} = '{${[...apart].join()}}'`);
   const objects: SchemaObject[] = [];
   for (const { rank, query } of kinds) {
     // In order, so that little is left to sort in a turn of the loop.
@@ -43,7 +47,7 @@ export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<stri
   }
   const known = new Set<string>();
   await each(objects, ({ id }) => known.add(id));
-  const sorted = await inOrder(objects, await byObject(await client.query(dependencies)));
+  const sorted = await inOrder(objects, needed);
   const firstTable = sorted.find(({ type }) => type === "TABLE");
   const comments = await byObject(await client.query(commentQuery));
   const written: string[] = [];
@@ -64,28 +68,6 @@ export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<stri
   return `${header(version?.[0] ?? "")}${written.join("")}--\n-- PostgreSQL database dump complete\n--\n\n`;
 }
 
-/** The number of steps in a turn of the loop. */
-const inOneTurn = 1000;
-
-/** Steps of a long work, which lets others have their turns of the loop: all of a large schema take half a second. */
-class Steps {
-  #count = 0;
-
-  next(): Promise<void> | undefined {
-    this.#count += 1;
-    return this.#count % inOneTurn === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
-  }
-}
-
-/** Acts on each of many, step by step. */
-async function each<One>(all: Iterable<One>, act: (one: One) => void): Promise<void> {
-  const steps = new Steps();
-  for (const one of all) {
-    act(one);
-    await steps.next();
-  }
-}
-
 /** Rows by the id of an object, with which each begins. */
 async function byObject(rows: readonly TextRow[]): Promise<Map<string, TextRow[]>> {
   const found = new Map<string, TextRow[]>();
@@ -101,34 +83,25 @@ function objectOf(rank: number, row: TextRow): SchemaObject {
 /** By kind and name, but what another needs before it. */
 async function inOrder(
   objects: readonly SchemaObject[],
-  needed: ReadonlyMap<string, readonly TextRow[]>,
+  needed: ReadonlyMap<string, readonly string[]>,
 ): Promise<SchemaObject[]> {
   const keys = new Map<SchemaObject, string>();
   await each(objects, (one) => keys.set(one, `${String(one.rank).padStart(3, "0")}\0${one.schema}\0${one.name}`));
-  const byKey = objects.toSorted((one, other) => compare(keys.get(one) ?? "", keys.get(other) ?? ""));
-  const place = new Map<SchemaObject, number>();
-  const waiting = new Map<string, SchemaObject>();
-  await each(byKey, (one) => {
-    place.set(one, place.size);
-    waiting.set(one.id, one);
-  });
-  // Objects that it needs come first, from those that wait: a circle ends where it began.
-  const neededBy = ({ id }: SchemaObject) =>
+  const place = new Map<string, number>();
+  const byId = new Map<string, SchemaObject>();
+  await each(
+    objects.toSorted((one, other) => compare(keys.get(one) ?? "", keys.get(other) ?? "")),
+    (one) => {
+      place.set(one.id, place.size);
+      byId.set(one.id, one);
+    },
+  );
+  const neededBy = (id: string) =>
     (needed.get(id) ?? [])
-      .flatMap(([, other]) => waiting.get(other ?? "") ?? [])
+      .filter((other) => byId.has(other))
       .toSorted((one, other) => (place.get(one) ?? 0) - (place.get(other) ?? 0));
   const sorted: SchemaObject[] = [];
-  const steps = new Steps();
-  for (const first of byKey) {
-    // A client's chain of views may be longer than a stack of calls.
-    const taken = waiting.delete(first.id) ? [{ object: first, left: neededBy(first).values() }] : [];
-    for (let top = taken.at(-1); top; top = taken.at(-1)) {
-      await steps.next();
-      const { value: next } = top.left.next();
-      if (next === undefined) sorted.push(taken.pop()?.object ?? top.object);
-      else if (waiting.delete(next.id)) taken.push({ object: next, left: neededBy(next).values() });
-    }
-  }
+  await walk(place.keys(), neededBy, (id) => sorted.push(...[byId.get(id) ?? []].flat()));
   return sorted;
 }
 
@@ -171,35 +144,8 @@ const tableDefaults = "SET default_tablespace = '';\n\nSET default_table_access_
 
 const publicSchema = "public schema";
 
-/** Dependencies between objects: views by their rules, tables by their defaults and row types. */
-const dependencies = `WITH named AS (
-    SELECT CASE WHEN w.oid IS NOT NULL AND w.rulename = '_RETURN' THEN 'pg_class/' || w.ev_class
-        WHEN f.oid IS NOT NULL THEN 'pg_class/' || f.adrelid WHEN oc.oid IS NOT NULL THEN 'pg_type/' || oc.reltype ELSE d.classid::regclass || '/' || d.objid END AS id,
-      CASE WHEN t.typrelid <> 0 AND c.relkind <> 'c' THEN 'pg_class/' || t.typrelid
-        WHEN e.typrelid <> 0 AND ec.relkind <> 'c' THEN 'pg_class/' || e.typrelid
-        WHEN e.oid IS NOT NULL THEN 'pg_type/' || e.oid
-        WHEN rc.oid IS NOT NULL THEN 'pg_type/' || rc.reltype
-        ELSE d.refclassid::regclass || '/' || d.refobjid END AS needed, d.classid, d.objid, d.deptype
-    FROM pg_depend d
-    LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
-    LEFT JOIN pg_attrdef f ON d.classid = 'pg_attrdef'::regclass AND f.oid = d.objid
-      AND d.refclassid <> 'pg_class'::regclass
-    LEFT JOIN pg_type t ON d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid
-    LEFT JOIN pg_class c ON c.oid = t.typrelid
-    LEFT JOIN pg_type e ON e.typarray = t.oid AND t.oid <> 0
-    LEFT JOIN pg_class ec ON ec.oid = e.typrelid
-    LEFT JOIN pg_class oc ON d.classid = 'pg_class'::regclass AND oc.oid = d.objid AND oc.relkind = 'c'
-    LEFT JOIN pg_class rc ON d.refclassid = 'pg_class'::regclass AND rc.oid = d.refobjid AND rc.relkind = 'c'
-    WHERE d.deptype IN ('n', 'a', 'i', 'P'))
-  SELECT DISTINCT id, needed FROM named WHERE id <> needed
-  UNION SELECT 'owned/' || objid, refclassid::regclass || '/' || refobjid FROM pg_depend
-    WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_class'::regclass AND deptype = 'a'
-  UNION SELECT prefix || inhrelid, 'pg_class/' || other FROM pg_inherits, LATERAL (VALUES (inhrelid), (inhparent)) o(other),
-    (VALUES ('attached/')) p(prefix)
-  UNION SELECT 'pg_class/' || conindid, 'pg_constraint/' || oid FROM pg_constraint WHERE contype IN ('p', 'u', 'x')`;
-
 /** The object, the comment's name, and its statement. */
-const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype WHEN contypid <> 0 AND convalidated THEN 'pg_type/' || contypid
+const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype WHEN contypid <> 0 AND convalidated AND NOT ${isApart("pg_constraint", "d.oid")} THEN 'pg_type/' || contypid
       ELSE classoid::regclass || '/' || objoid END,
     kind || ' ' || CASE WHEN nspname IS NULL THEN identity ELSE replace(identity, quote_ident(nspname) || '.', '') END,
     format('COMMENT ON %s %s IS %L;', kind, identity, description)

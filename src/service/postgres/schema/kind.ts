@@ -35,6 +35,14 @@ export function identity(catalogue: string, oid: string): string {
   return `'${catalogue}/' || ${oid}::text`;
 }
 
+/** The setting that names, for each query, the parts that stand apart from their owners. */
+export const apartSetting = "compute_operator.apart";
+
+/** Leaves the parts that are not written in their owners' statements. */
+export function isApart(catalogue: string, oid: string): string {
+  return `${identity(catalogue, oid)} IN (SELECT unnest(current_setting('${apartSetting}')::text[]))`;
+}
+
 /** The collation of what has a type, where it is another one than the type's. */
 export function collated(type: string, collation: string): string {
   return `(SELECT format(' COLLATE %s.%I', l.collnamespace::regnamespace, l.collname) FROM pg_collation l, pg_type b

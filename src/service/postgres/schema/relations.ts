@@ -1,26 +1,22 @@
-import { collated, identity, type Kind, ownRelations, relations } from "./kind.ts";
+import { collated, identity, isApart, type Kind, ownRelations, relations } from "./kind.ts";
 
 const ownerOf = (word: string) => `format(E'\\n\\n\\nALTER ${word} %I.%I OWNER TO %I;', nspname, relname, rolname)`;
 const options = `(SELECT format(E'\\nWITH (%s)', string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)),
   ', ')) FROM (SELECT unnest(c.reloptions) UNION ALL SELECT 'toast.' || unnest(o.reloptions) FROM pg_class o
     WHERE o.oid = c.reltoastrelid) all_of (o) HAVING count(*) > 0)`;
 
-/** A default that needs a sequence which belongs to the table: the sequence comes in between. */
-const ownedSequence = `EXISTS (SELECT FROM pg_depend d JOIN pg_depend s ON s.objid = d.refobjid AND s.deptype = 'a'
-  WHERE d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
-  AND s.classid = 'pg_class'::regclass AND s.refobjid = f.adrelid)`;
-
 const columns = `SELECT string_agg(format('%I %s%s%s%s', attname, format_type(atttypid, atttypmod),
     ${collated("atttypid", "attcollation")},
     CASE WHEN attgenerated = 's' THEN format(' GENERATED ALWAYS AS (%s) STORED', pg_get_expr(adbin, adrelid))
       WHEN attgenerated = 'v' THEN format(' GENERATED ALWAYS AS (%s)', pg_get_expr(adbin, adrelid))
-      WHEN f.oid IS NOT NULL AND NOT ${ownedSequence} THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) END,
+      WHEN f.oid IS NOT NULL AND NOT ${isApart("pg_attrdef", "f.oid")} THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) END,
     CASE WHEN attnotnull THEN ' NOT NULL' END), E',\\n    ' ORDER BY attnum) AS text
   FROM pg_attribute LEFT JOIN pg_attrdef f ON adrelid = attrelid AND adnum = attnum
   WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND (attislocal OR c.relispartition)`;
 
 const checks = `SELECT string_agg(format(E',\\n    CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname) AS text
-  FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c' AND convalidated AND (conislocal OR c.relispartition)`;
+  FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c' AND convalidated AND (conislocal OR c.relispartition)
+    AND NOT ${isApart("pg_constraint", "oid")}`;
 
 const parents = `SELECT format(E'\\nINHERITS (%s)', string_agg(inhparent::regclass::text, ', ' ORDER BY inhseqno)) AS text
   FROM pg_inherits WHERE inhrelid = c.oid AND NOT c.relispartition HAVING count(*) > 0`;
@@ -63,6 +59,15 @@ const settings = `(SELECT string_agg(text, '' ORDER BY place) FROM (
     UNION ALL SELECT 32768, format(E'\\n\\nALTER TABLE ONLY %I.%I FORCE ROW LEVEL SECURITY;', nspname, relname)
       WHERE relforcerowsecurity) one)`;
 
+const view = `format(E'VIEW %I.%I%s AS\\n%s', nspname, relname, replace(${options}, E'\\n', ' '), pg_get_viewdef(c.oid))`;
+
+const queryOf = "(SELECT w.oid FROM pg_rewrite w WHERE ev_class = c.oid AND rulename = '_RETURN')";
+
+/** A view of the columns alone, for those that need it before its query can be made. */
+const emptyView = `format(E'VIEW %I.%I AS\\nSELECT%s;', nspname, relname, (SELECT string_agg(format(E'\\n    NULL::%s%s AS %I',
+    format_type(atttypid, atttypmod), ${collated("atttypid", "attcollation")}, attname), ',' ORDER BY attnum)
+  FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped))`;
+
 /** Tables, views and sequences. */
 export const relationKinds: readonly Kind[] = [
   {
@@ -78,8 +83,14 @@ export const relationKinds: readonly Kind[] = [
   {
     rank: 10,
     query: `SELECT ${identity("pg_class", "c.oid")}, 'VIEW', nspname, relname, rolname,
-      format(E'CREATE VIEW %I.%I%s AS\\n%s', nspname, relname, replace(${options}, E'\\n', ' '), pg_get_viewdef(c.oid))
-      || ${ownerOf("VIEW")} FROM ${relations} WHERE relkind = 'v' AND ${ownRelations}`,
+      'CREATE ' || CASE WHEN ${isApart("pg_rewrite", queryOf)} THEN ${emptyView} ELSE ${view} END || ${ownerOf("VIEW")}
+      FROM ${relations} WHERE relkind = 'v' AND ${ownRelations}`,
+  },
+  {
+    rank: 24,
+    query: `SELECT ${identity("pg_rewrite", queryOf)}, 'RULE', nspname, relname || ' _RETURN', rolname,
+      'CREATE OR REPLACE ' || ${view}
+      FROM ${relations} WHERE relkind IN ('v') AND ${isApart("pg_rewrite", queryOf)} AND ${ownRelations}`,
   },
   {
     rank: 10,
@@ -115,7 +126,7 @@ export const relationKinds: readonly Kind[] = [
       format('ALTER TABLE ONLY %I.%I ALTER COLUMN %I SET DEFAULT %s;', nspname, relname, attname, pg_get_expr(adbin, adrelid))
       FROM pg_attrdef f JOIN pg_class c ON c.oid = adrelid JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_roles r ON r.oid = c.relowner JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum
-      WHERE attgenerated = '' AND ${ownRelations} AND (${ownedSequence} OR relkind IN ('v') OR NOT (attislocal OR relispartition))`,
+      WHERE attgenerated = '' AND ${ownRelations} AND (${isApart("pg_attrdef", "f.oid")} OR relkind IN ('v') OR NOT (attislocal OR relispartition))`,
   },
   {
     rank: 13,

@@ -1,4 +1,4 @@
-import { enabled, identity, type Kind, notOfExtension, ownRelations, ownSchemas, relations } from "./kind.ts";
+import { enabled, identity, isApart, type Kind, notOfExtension, ownRelations, ownSchemas, relations } from "./kind.ts";
 
 /** Settings of a table that name an index: the order of rows on the disk, and their identity in replication. */
 function usesOfIndex(index: string, isOwn: string): string {
@@ -21,14 +21,18 @@ function constraints(rank: number, type: string, which: string): Kind {
 
 /** Constraints, indexes, triggers and policies: what holds for the rows of tables. */
 export const rulesOfTables: readonly Kind[] = [
-  constraints(20, "CHECK CONSTRAINT", "contype = 'c' AND NOT convalidated AND conislocal"),
+  constraints(
+    20,
+    "CHECK CONSTRAINT",
+    `contype = 'c' AND conislocal AND (NOT convalidated OR ${isApart("pg_constraint", "k.oid")})`,
+  ),
   {
     rank: 20,
     query: `SELECT ${identity("pg_constraint", "k.oid")}, 'CHECK CONSTRAINT', nspname, typname || ' ' || conname, rolname,
       format(E'ALTER DOMAIN %I.%I\\n    ADD CONSTRAINT %I %s;', nspname, typname, conname, pg_get_constraintdef(k.oid))
       FROM pg_constraint k JOIN pg_type t ON t.oid = contypid JOIN pg_namespace n ON n.oid = typnamespace
       JOIN pg_roles r ON r.oid = typowner
-      WHERE NOT convalidated AND ${ownSchemas} AND ${notOfExtension("pg_type", "t.oid")}`,
+      WHERE (NOT convalidated OR ${isApart("pg_constraint", "k.oid")}) AND ${ownSchemas} AND ${notOfExtension("pg_type", "t.oid")}`,
   },
   constraints(20, "CONSTRAINT", "contype IN ('p', 'u', 'x')"),
   {

@@ -1,4 +1,4 @@
-import { collated, identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+import { collated, identity, isApart, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
 
 /** Schemas, extensions, types and functions: what tables are made of. */
 export const typesAndFunctions: readonly Kind[] = [
@@ -46,9 +46,10 @@ export const typesAndFunctions: readonly Kind[] = [
             E',\\n    subtype_diff = ' || nullif(rngsubdiff::oid, 0)::regproc) FROM pg_range WHERE rngtypid = t.oid)
         ELSE format('CREATE DOMAIN %I.%I AS %s%s%s%s%s;', nspname, typname, format_type(typbasetype, typtypmod),
           ${collated("t.typbasetype", "t.typcollation")},
-          CASE WHEN typnotnull THEN ' NOT NULL' ELSE '' END, ' DEFAULT ' || typdefault,
+          CASE WHEN typnotnull THEN ' NOT NULL' ELSE '' END, ' DEFAULT ' || pg_get_expr(typdefaultbin, 0),
           (SELECT string_agg(format(E'\\n\\tCONSTRAINT %I %s', conname, pg_get_constraintdef(k.oid)), '' ORDER BY conname)
-            FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c' AND convalidated)) END
+            FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c' AND convalidated
+              AND NOT ${isApart("pg_constraint", "k.oid")})) END
       || format(E'\\n\\n\\nALTER %s %I.%I OWNER TO %I;',
         CASE typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END, nspname, typname, rolname)
       FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace JOIN pg_roles r ON r.oid = typowner
