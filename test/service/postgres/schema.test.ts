@@ -29,6 +29,7 @@ describe("the schema of a database", () => {
   it("the schema has every type of object, in the order in which a database can be made of it", async () => {
     expect(typesIn((await dumped()).sql)).toEqual([
       "SCHEMA",
+      "COMMENT",
       "COLLATION",
       "EXTENSION",
       "DOMAIN",

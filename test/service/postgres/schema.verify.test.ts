@@ -26,6 +26,32 @@ async function schema(one: PostgresRig, branch = main, database = "stock"): Prom
   return z.string().parse(body["sql"]);
 }
 
+/** The schema of a database with these objects, which a database made of it has too. */
+async function copied(name: string, statements: string): Promise<string> {
+  for (const one of [name, `${name}_again`])
+    await rig.change("POST", `${schemaPath(main)}/databases`, { database: { name: one, owner_name: "app" } });
+  await rig.query(await rig.uri({ database: name }), statements);
+  const sql = await schema(rig, main, name);
+  await rig.query(await rig.uri({ database: `${name}_again` }), sql);
+  expect(await schema(rig, main, `${name}_again`)).toBe(sql);
+  return sql;
+}
+
+/** Objects with what is easily lost of them. */
+const details = `CREATE TABLE noted (a integer PRIMARY KEY, CONSTRAINT low CHECK (a < 9), CONSTRAINT high CHECK (a > 1));
+  COMMENT ON CONSTRAINT low ON noted IS 'kept';
+  COMMENT ON CONSTRAINT high ON noted IS 'kept';
+  COMMENT ON CONSTRAINT noted_pkey ON noted IS 'kept';
+  COMMENT ON INDEX noted_pkey IS 'kept';
+  COMMENT ON SCHEMA public IS 'kept';
+  REVOKE USAGE ON SCHEMA public FROM PUBLIC;
+  GRANT USAGE ON SCHEMA public TO reader;
+  GRANT SELECT ON noted TO reader;
+  GRANT INSERT ON noted TO reader WITH GRANT OPTION;
+  CREATE AGGREGATE moving(integer) (SFUNC = int4pl, STYPE = integer, SSPACE = 9, FINALFUNC = int4abs, COMBINEFUNC = int4pl,
+    MSFUNC = int4pl, MINVFUNC = int4mi, MSTYPE = integer, MINITCOND = '0', MFINALFUNC = int4abs, PARALLEL = safe);
+  CREATE AGGREGATE largest(integer) (SFUNC = int4larger, STYPE = integer, SORTOP = >)`;
+
 describe("the schema of a database", () => {
   it("holds all that makes it again, so that its copy has the same one", async () => {
     const sql = await schema(rig);
@@ -35,12 +61,20 @@ describe("the schema of a database", () => {
   });
 
   it("all that an object needs comes before it, so that a copy of the schema can be made, also of a circle", async () => {
-    for (const name of ["needs", "restored"])
-      await rig.change("POST", `${schemaPath(main)}/databases`, { database: { name, owner_name: "app" } });
-    await rig.query(await rig.uri({ database: "needs" }), needs);
-    const sql = await schema(rig, main, "needs");
-    await rig.query(await rig.uri({ database: "restored" }), sql);
-    expect(await schema(rig, main, "restored")).toBe(sql);
+    expect(await copied("needs", needs)).toContain("ALTER TABLE ONLY public.row_default ALTER COLUMN b SET DEFAULT ");
+  });
+
+  it("comments on parts of a table, rights on schema public, and each part of an aggregate are kept", async () => {
+    const sql = await copied("details", details);
+    for (const kept of [/^COMMENT ON .* IS 'kept';$/gm, /^(REVOKE ALL|GRANT USAGE) ON SCHEMA public .*;$/gm])
+      expect(sql.match(kept)).toHaveLength(kept.source.includes("COMMENT") ? 5 : 2);
+    expect(sql).toContain(
+      "\n    MSFUNC = int4pl,\n    MINVFUNC = int4mi,\n    MSTYPE = integer,\n    MINITCOND = '0',\n",
+    );
+    expect(sql.match(/^GRANT (SELECT|INSERT) ON TABLE public.noted TO reader.*;$/gm)).toEqual([
+      "GRANT SELECT ON TABLE public.noted TO reader;",
+      "GRANT INSERT ON TABLE public.noted TO reader WITH GRANT OPTION;",
+    ]);
   });
 
   it("a schema is read without a compute, and starts none", async () => {

@@ -29,7 +29,7 @@ const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rules
  * Writes the schema of a database as SQL, in the words and the order of `pg_dump --schema-only`, which the packages
  * with Postgres do not have. All in one moment; names are resolved in `pg_catalog` alone, so no object of a client's
  * is called. Left out: operators, casts, conversions, text search, foreign servers, subscriptions, rights on columns,
- * default privileges, the types of typed tables, and what aggregates need to run in parallel.
+ * default privileges, rights on languages, and the types of typed tables.
  */
 export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<string> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
@@ -145,16 +145,21 @@ const tableDefaults = "SET default_tablespace = '';\n\nSET default_table_access_
 const publicSchema = "public schema";
 
 /** The object, the comment's name, and its statement. */
-const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype WHEN contypid <> 0 AND convalidated AND NOT ${isApart("pg_constraint", "d.oid")} THEN 'pg_type/' || contypid
+const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype WHEN x.oid IS NOT NULL THEN 'pg_constraint/' || x.oid
+      WHEN d.convalidated AND NOT ${isApart("pg_constraint", "d.oid")} THEN
+        CASE WHEN d.contypid <> 0 THEN 'pg_type/' || d.contypid WHEN d.contype = 'c' THEN 'pg_class/' || d.conrelid
+          ELSE 'pg_constraint/' || d.oid END
       ELSE classoid::regclass || '/' || objoid END,
     kind || ' ' || CASE WHEN nspname IS NULL THEN identity ELSE replace(identity, quote_ident(nspname) || '.', '') END,
     format('COMMENT ON %s %s IS %L;', kind, identity, description)
   FROM pg_description LEFT JOIN pg_class c ON classoid = 'pg_class'::regclass AND c.oid = objoid
-    LEFT JOIN pg_constraint d ON classoid = 'pg_constraint'::regclass AND d.oid = objoid,
+    LEFT JOIN pg_constraint d ON classoid = 'pg_constraint'::regclass AND d.oid = objoid
+    LEFT JOIN pg_constraint x ON x.conindid = c.oid AND x.contype IN ('p', 'u', 'x'),
     LATERAL pg_identify_object(classoid, objoid, objsubid) o(type, nspname, objname, shown),
     LATERAL (SELECT CASE WHEN type LIKE '% column' THEN 'COLUMN' WHEN type LIKE '% constraint' THEN 'CONSTRAINT'
         WHEN type = 'statistics object' THEN 'STATISTICS' ELSE upper(type) END AS kind,
-      CASE WHEN contypid <> 0 THEN format('%I ON DOMAIN %s', conname, contypid::regtype) ELSE shown END AS identity) k ORDER BY classoid, objoid, objsubid`;
+      CASE WHEN d.contypid <> 0 THEN format('%I ON DOMAIN %s', d.conname, d.contypid::regtype) ELSE shown END AS identity) k
+  ORDER BY classoid, d.conname, objoid, objsubid`;
 
 /** As pg_dump orders them. */
 const ordered =
@@ -177,27 +182,28 @@ const rightsQuery = `WITH given AS (
     UNION ALL SELECT 'pg_type/' || oid, typnamespace, 'TYPE', typname, oid::regtype::text, typowner, ${inMemory("typacl")},
       acldefault('T', typowner) FROM pg_type
     UNION ALL SELECT CASE nspname WHEN 'public' THEN '${publicSchema}' ELSE 'pg_namespace/' || oid END, oid, 'SCHEMA', nspname,
-      quote_ident(nspname), nspowner, ${inMemory("nspacl")}, acldefault('n', nspowner) FROM pg_namespace
+      quote_ident(nspname), nspowner, ${inMemory("nspacl")}, CASE nspname WHEN 'public' THEN
+        (SELECT initprivs FROM pg_init_privs p WHERE p.objoid = s.oid AND p.classoid = 'pg_namespace'::regclass)
+        ELSE acldefault('n', nspowner) END FROM pg_namespace s
   )
   SELECT id, 'ACL', CASE kind WHEN 'SCHEMA' THEN '-' ELSE nspname END, kind || ' ' || name, rolname, concat_ws(E'\\n',
       CASE WHEN revoked THEN format('REVOKE ALL ON %s %s FROM PUBLIC;', kind, target) END,
       CASE WHEN lacks THEN format('REVOKE ALL ON %s %s FROM %I;', kind, target, rolname) END, grants)
   FROM given JOIN pg_namespace n ON n.oid = space JOIN pg_roles r ON r.oid = owner, LATERAL (
-      SELECT EXISTS (SELECT FROM aclexplode(usual) u WHERE u.grantee = 0)
-        AND NOT EXISTS (SELECT FROM aclexplode(acl) a WHERE a.grantee = 0) AS revoked,
+      SELECT EXISTS (SELECT FROM aclexplode(usual) u WHERE u.grantee = 0
+          AND NOT EXISTS (SELECT FROM aclexplode(acl) a WHERE a.grantee = 0 AND a.privilege_type = u.privilege_type)) AS revoked,
         (SELECT count(*) FROM aclexplode(acl) a WHERE a.grantee = owner)
           < (SELECT count(*) FROM aclexplode(usual) u WHERE u.grantee = owner) AS lacks
     ) taken, LATERAL (
       SELECT string_agg(format('GRANT %s ON %s %s TO %s%s;',
           CASE WHEN rights = (SELECT count(*) FROM aclexplode(usual) u WHERE u.grantee = owner) THEN 'ALL' ELSE list END, kind, target,
           CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
-          CASE WHEN grantable THEN ' WITH GRANT OPTION' END), E'\\n' ORDER BY pg_get_userbyid(grantee)) AS grants
-      FROM (SELECT grantee, count(*) AS rights, bool_and(is_grantable) AS grantable,
+          CASE WHEN grantable THEN ' WITH GRANT OPTION' END), E'\\n' ORDER BY pg_get_userbyid(grantee), grantable) AS grants
+      FROM (SELECT grantee, count(*) AS rights, is_grantable AS grantable,
           string_agg(privilege_type, ',' ORDER BY array_position(${ordered}, privilege_type)) AS list
         FROM aclexplode(acl) a WHERE (grantee <> owner OR lacks)
-          AND NOT (grantee = 0 AND EXISTS (SELECT FROM aclexplode(usual) u
+          AND NOT (grantee = 0 AND NOT revoked AND EXISTS (SELECT FROM aclexplode(usual) u
             WHERE u.grantee = 0 AND u.privilege_type = a.privilege_type))
-          AND NOT (id = '${publicSchema}' AND grantee = 0 AND privilege_type = 'USAGE')
-        GROUP BY grantee) one
+        GROUP BY grantee, is_grantable) one
     ) given_to
   WHERE acl IS NOT NULL AND (revoked OR lacks OR grants IS NOT NULL) ORDER BY nspname, kind, name`;

@@ -1,5 +1,26 @@
 import { collated, identity, isApart, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
 
+const modify = (letter: string, usual: string) => `CASE ${letter} WHEN ${usual} THEN NULL WHEN 'r' THEN 'READ_ONLY'
+  WHEN 's' THEN 'SHAREABLE' ELSE 'READ_WRITE' END`;
+const usualModify = "CASE aggkind WHEN 'n' THEN 'r' ELSE 'w' END";
+const ifSet = (fn: string) => `CASE WHEN ${fn} <> 0 THEN ${fn}::text END`;
+
+/** All that makes an aggregate, in pg_dump's order. */
+const aggregateParts = `SELECT string_agg(concat('    ' || part, ' = ' || nullif(value, '')), E',\\n' ORDER BY place) FROM (VALUES
+  (1, 'SFUNC', aggtransfn::text), (2, 'STYPE', format_type(aggtranstype, NULL)),
+  (3, 'SSPACE', nullif(aggtransspace, 0)::text), (4, 'INITCOND', quote_literal(agginitval)),
+  (5, 'FINALFUNC', ${ifSet("aggfinalfn")}), (6, 'FINALFUNC_EXTRA', CASE WHEN aggfinalextra THEN '' END),
+  (7, 'FINALFUNC_MODIFY', ${modify("aggfinalmodify", usualModify)}), (8, 'COMBINEFUNC', ${ifSet("aggcombinefn")}),
+  (9, 'SERIALFUNC', ${ifSet("aggserialfn")}), (10, 'DESERIALFUNC', ${ifSet("aggdeserialfn")}),
+  (11, 'MSFUNC', ${ifSet("aggmtransfn")}), (12, 'MINVFUNC', ${ifSet("aggminvtransfn")}),
+  (13, 'MSTYPE', CASE WHEN aggmtranstype <> 0 THEN format_type(aggmtranstype, NULL) END),
+  (14, 'MSSPACE', nullif(aggmtransspace, 0)::text), (15, 'MINITCOND', quote_literal(aggminitval)),
+  (16, 'MFINALFUNC', ${ifSet("aggmfinalfn")}), (17, 'MFINALFUNC_EXTRA', CASE WHEN aggmfinalextra THEN '' END),
+  (18, 'MFINALFUNC_MODIFY', CASE WHEN aggmtranstype <> 0 THEN ${modify("aggmfinalmodify", usualModify)} END),
+  (19, 'SORTOP', (SELECT format('OPERATOR(%s.%s)', oprnamespace::regnamespace, oprname) FROM pg_operator o WHERE o.oid = aggsortop)),
+  (20, 'HYPOTHETICAL', CASE aggkind WHEN 'h' THEN '' END),
+  (21, 'PARALLEL', CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' END)) v(place, part, value) WHERE value IS NOT NULL`;
+
 /** Schemas, extensions, types and functions: what tables are made of. */
 export const typesAndFunctions: readonly Kind[] = [
   {
@@ -8,6 +29,13 @@ export const typesAndFunctions: readonly Kind[] = [
       format(E'CREATE SCHEMA %I;\\n\\n\\nALTER SCHEMA %1$I OWNER TO %2$I;', nspname, rolname)
       FROM pg_namespace n JOIN pg_roles r ON r.oid = nspowner
       WHERE ${ownSchemas} AND nspname <> 'public' AND ${notOfExtension("pg_namespace", "n.oid")}`,
+  },
+  {
+    rank: 1,
+    query: `SELECT 'comment/' || n.oid, 'COMMENT', '-', 'SCHEMA public', rolname, format('COMMENT ON SCHEMA public IS %L;', text)
+      FROM pg_namespace n JOIN pg_roles r ON r.oid = nspowner,
+        LATERAL (SELECT coalesce(obj_description(n.oid, 'pg_namespace'), '')) d(text)
+      WHERE nspname = 'public' AND text <> 'standard public schema'`,
   },
   {
     rank: 1,
@@ -71,10 +99,8 @@ export const typesAndFunctions: readonly Kind[] = [
     rank: 5,
     query: `SELECT ${identity("pg_proc", "p.oid")}, 'AGGREGATE', nspname,
       format('%I(%s)', proname, pg_get_function_identity_arguments(p.oid)), rolname,
-      format(E'CREATE AGGREGATE %I.%I(%s) (\\n    SFUNC = %s,\\n    STYPE = %s%s%s\\n);\\n\\n\\nALTER AGGREGATE %1$I.%2$I(%3$s) OWNER TO %8$I;',
-        nspname, proname, coalesce(nullif(pg_get_function_identity_arguments(p.oid), ''), '*'), aggtransfn,
-        format_type(aggtranstype, NULL), E',\\n    INITCOND = ' || quote_literal(agginitval),
-        CASE WHEN aggfinalfn <> 0 THEN E',\\n    FINALFUNC = ' || aggfinalfn ELSE '' END, rolname)
+      format(E'CREATE AGGREGATE %I.%I(%s) (\\n%s\\n);\\n\\n\\nALTER AGGREGATE %1$I.%2$I(%3$s) OWNER TO %5$I;', nspname, proname,
+        coalesce(nullif(pg_get_function_identity_arguments(p.oid), ''), '*'), (${aggregateParts}), rolname)
       FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_namespace n ON n.oid = pronamespace
       JOIN pg_roles r ON r.oid = proowner WHERE ${ownSchemas} AND ${notOfExtension("pg_proc", "p.oid")}`,
   },
