@@ -20,11 +20,12 @@ function lowered(value: SQLInputValue): SQLInputValue {
 }
 
 /**
- * The place of a text among others in a person's eyes: letters without their accents and cases. Made once for each: a
- * comparison by the rules of a language takes as long as the text's client likes.
+ * The place of a text among others in a person's eyes: its first letters without their accents and cases. Made once for
+ * each: a comparison by the rules of a language takes as long as the text's client likes, and so do more letters.
  */
 function plain(value: SQLInputValue): SQLInputValue {
-  return typeof value === "string" ? value.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase() : value;
+  if (typeof value !== "string") return value;
+  return value.slice(0, 64).normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }
 
 /**

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { isFromElsewhere, isLoopbackHost } from "../../../src/service/http/loopback.ts";
+import { cpuOf } from "../fuzz/work.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { primary } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
@@ -71,6 +72,17 @@ it.each([
   [{ "sec-fetch-site": "same-origin" }, false],
   [{ "sec-fetch-site": "same-site" }, true],
   [{ "sec-fetch-site": "none", origin: "http://example.com", host: "localhost" }, true],
+  [{ origin: "http://localhost:8090", host: "localhost:8090" }, false],
+  [{ origin: "https://api.db.test", host: "api.db.test" }, false],
+  [{ origin: "http://localhost", host: "localhost:8090" }, true],
+  [{ origin: "null", host: "localhost" }, true],
 ])("a call with the headers %j comes from another site: %s", (headers, does) => {
   expect(isFromElsewhere({ method: "GET", path: "/", headers })).toBe(does);
+});
+
+it("a stranger's origin takes no more time than its bytes take", () => {
+  const origin = `https://${"a".repeat(6000)}${"%E4%B8%80".repeat(1000)}`;
+  const call = { method: "GET", path: "/", headers: { origin, host: "localhost" } };
+  // Read as a URL it takes 30 ms.
+  expect(cpuOf(() => isFromElsewhere(call), 50)).toBeLessThan(3000);
 });

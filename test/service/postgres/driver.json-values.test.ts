@@ -57,15 +57,35 @@ it.each([
   },
 );
 
-it("an array of more than 250,000 characters is refused with the header that answers it", async () => {
+it("a row whose arrays have more than 250,000 characters is refused with the header that answers it", async () => {
   const array = (length: number) => `{${"1".repeat(length - 2)}}`;
-  expect(await written(1009, array(250_000))).toMatch(/^\[\["1+"\]\]$/);
-  expect(await written(1009, array(250_001))).toEqual(
-    new AnswerTooLarge(
-      "an array of more than 250000 characters is answered as text alone (Neon-Raw-Text-Output: true)",
-    ),
+  const row = async (lengths: number[], rawText = false) => {
+    const text = new AnswerText(new Shares().of("one"), 64_000_000);
+    const fields = [...lengths, 0].map(
+      (length, at) => new Field("one", 0, at, length === 0 ? 25 : 1009, -1, -1, "text"),
+    );
+    const values = [...lengths.map(array), "x".repeat(300_000)];
+    const answer = new AnswerRows(text, { arrayMode: true, rawText });
+    return answer.add(values, fields) ?? answer.add(values, fields) ?? Buffer.concat(await text.end()).toString();
+  };
+  const refused = new AnswerTooLarge(
+    "a row whose arrays have more than 250000 characters is answered as text alone (Neon-Raw-Text-Output: true)",
   );
-  expect(await written(1009, array(250_001), true)).toMatch(/^\["\{1+\}"\]$/);
+  expect(await row([100_000, 150_000])).toMatch(/^\[\["1+"\],\["1+"\],"x+"\],\[\[/);
+  expect(await row([250_001])).toEqual(refused);
+  expect(await row([100_000, 150_001])).toEqual(refused);
+  expect(await row([250_001], true)).toMatch(/^\["\{1+\}","x+"\],/);
+});
+
+it("a row of many long arrays is refused without a look at each", async () => {
+  const before = process.cpuUsage();
+  const text = new AnswerText(new Shares().of("one"), 64_000_000);
+  const fields = Array.from({ length: 1600 }, () => new Field("one", 0, 0, 1007, -1, -1, "text"));
+  const value = `{${"1,".repeat(20_000)}1}`;
+  const row = fields.map(() => value);
+  expect(new AnswerRows(text, { arrayMode: true, rawText: false }).add(row, fields)).toBeInstanceOf(AnswerTooLarge);
+  // All of them take six seconds.
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });
 
 it.each(["\u{1f642}", "é", "x"])("a long value of JSON with %j is the same after its slices", async (part) => {

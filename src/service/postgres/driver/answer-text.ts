@@ -2,7 +2,7 @@ import { refusals } from "../../refusal.ts";
 import type { Holding } from "../../sharing/shares.ts";
 import type { RowSink, TextRow } from "../session/row-sink.ts";
 import { AnswerTooLarge, type Field } from "../session/sql-client.ts";
-import { jsonOfType, type Written } from "./json-values.ts";
+import { isArray, jsonOfType, longestArrays, type Written } from "./json-values.ts";
 
 /** The length of the pieces that the text is collected in, in characters. */
 const pieceLength = 65_536;
@@ -56,12 +56,13 @@ export class AnswerText {
     this.add('"');
   }
 
-  /** Adds a value as the JSON that it is, a long one slice by slice, or takes no more. */
-  addJSON(json: string | AnswerTooLarge): void {
-    if (typeof json !== "string") {
-      this.#refused ??= json;
-      return;
-    }
+  /** Takes no more, for a reason. */
+  refuse(reason: Error): void {
+    this.#refused ??= reason;
+  }
+
+  /** Adds a value as the JSON that it is, a long one slice by slice. */
+  addJSON(json: string): void {
     for (let at = 0; at < json.length && !this.#refused; ) {
       // The bytes of half a character would be those of no character.
       const end = at + pieceLength + (/[\uD800-\uDBFF]/.test(json[at + pieceLength - 1] ?? "") ? 1 : 0);
@@ -122,6 +123,8 @@ export interface AnswerForm {
 interface Column {
   before: string;
   written: Written | undefined;
+  /** True if its characters count as those of arrays. */
+  counts: boolean;
 }
 
 /** The rows of one statement, as elements of an array. */
@@ -142,9 +145,13 @@ export class AnswerRows implements RowSink {
     const [begin, end] = this.#form.arrayMode ? "[]" : "{}";
     text.add(`${this.#isEmpty ? "" : ","}${begin}`);
     this.#isEmpty = false;
+    let inArrays = 0;
     const columns = this.#columnsOf(fields);
     for (const [index, value] of row.entries()) {
-      const { before = "", written } = columns[index] ?? {};
+      const { before = "", written, counts } = columns[index] ?? {};
+      if (counts) inArrays += value?.length ?? 0;
+      if (inArrays > longestArrays) text.refuse(new AnswerTooLarge(tooLong));
+      if (text.refused) break;
       text.add(before);
       if (value === null || !written) text.addValue(value);
       else text.addJSON(written(value));
@@ -163,9 +170,12 @@ export class AnswerRows implements RowSink {
       const each = fields.map(({ name, dataTypeID }, index) => ({
         before: `${index === 0 ? "" : ","}${arrayMode ? "" : `${JSON.stringify(name)}:`}`,
         written: rawText ? undefined : jsonOfType(dataTypeID),
+        counts: !rawText && isArray(dataTypeID),
       }));
       this.#columns = { of: fields, each };
     }
     return this.#columns.each;
   }
 }
+
+const tooLong = `a row whose arrays have more than ${longestArrays} characters is answered as text alone (Neon-Raw-Text-Output: true)`;

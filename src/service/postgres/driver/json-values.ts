@@ -1,10 +1,8 @@
-import { AnswerTooLarge } from "../session/sql-client.ts";
+/** The JSON of a value's text. */
+export type Written = (text: string) => string;
 
-/** The JSON of a value's text, or why there is none. */
-export type Written = (text: string) => string | AnswerTooLarge;
-
-/** The JSON of the text of a value that is no array. */
-type Scalar = (text: string) => string;
+/** The most characters of arrays in a row that are read. Where each begins an element, that takes some 100 ms. */
+export const longestArrays = 250_000;
 
 /**
  * The way in which the public service writes values of a type for clients that do not ask for text, as the vendor's
@@ -15,13 +13,18 @@ export function jsonOfType(dataTypeID: number): Written | undefined {
   return element === undefined ? scalars.get(dataTypeID) : (text) => arrayJSON(text, scalars.get(element) ?? quoted);
 }
 
-const quoted: Scalar = (text) => JSON.stringify(text);
-const asIs: Scalar = (text) => text;
+/** True of a type whose values are written as arrays. */
+export function isArray(dataTypeID: number): boolean {
+  return arrays.has(dataTypeID);
+}
+
+const quoted: Written = (text) => JSON.stringify(text);
+const asIs: Written = (text) => text;
 /** JSON has no `NaN` and no infinity. */
-const float: Scalar = (text) => (/^-?\d/.test(text) ? text : quoted(text));
+const float: Written = (text) => (/^-?\d/.test(text) ? text : quoted(text));
 
 /** By the number of a type: `bool`, `int2`, `int4`, `float4`, `float8`, `json` and `jsonb`. */
-const scalars: ReadonlyMap<number, Scalar> = new Map([
+const scalars: ReadonlyMap<number, Written> = new Map([
   [16, (text) => String(text === "t")],
   [21, asIs],
   [23, asIs],
@@ -49,14 +52,10 @@ const arrays: ReadonlyMap<number, number> = new Map([
   ].map((dataTypeID) => [dataTypeID, 0] as const),
 ]);
 
-/** The longest text of an array that is read, in characters. Where each begins an element, that takes some 100 ms. */
-const longestArray = 250_000;
-
 /** Bounds before it, which JSON has no place for, a quoted element, a brace, or an element without quotes. */
 const parts = /^[^{]+=|"((?:[^"\\]|\\.)*)"?|[{}]|[^{},"]+/gs;
 
-function arrayJSON(text: string, element: Scalar): string | AnswerTooLarge {
-  if (text.length > longestArray) return new AnswerTooLarge(tooLong);
+function arrayJSON(text: string, element: Written): string {
   return text.replace(parts, (part, inQuotes: string | undefined, at: number) => {
     if (inQuotes !== undefined) return element(inQuotes.replace(/\\(.)/gs, "$1"));
     if (part === "{") return "[";
@@ -65,5 +64,3 @@ function arrayJSON(text: string, element: Scalar): string | AnswerTooLarge {
     return part === "NULL" ? "null" : element(part);
   });
 }
-
-const tooLong = `an array of more than ${longestArray} characters is answered as text alone (Neon-Raw-Text-Output: true)`;
