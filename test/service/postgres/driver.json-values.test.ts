@@ -1,8 +1,10 @@
 import { Field } from "pg-protocol/dist/messages.js";
 import { expect, it } from "vitest";
 import { AnswerRows, AnswerText } from "../../../src/service/postgres/driver/answer-text.ts";
+import { jsonOfType } from "../../../src/service/postgres/driver/json-values.ts";
 import { AnswerTooLarge } from "../../../src/service/postgres/session/sql-client.ts";
 import { Shares } from "../../../src/service/sharing/shares.ts";
+import { cpuOf, parseZeros } from "../fuzz/work.ts";
 
 /** The JSON of a row with one value of a type, or the reason why there is none. */
 async function written(dataTypeID: number, value: string | null, rawText = false): Promise<unknown> {
@@ -45,6 +47,8 @@ it.each([
     String.raw`[["","NULL",null,"a \"b\", {c}\\d=","e=f"]]`,
   ],
   ["text[] with the end of a line", 1009, '{"a\nb"}', String.raw`[["a\nb"]]`],
+  ["text[] with what JSON escapes", 1009, "{a\u0001b}", String.raw`[["a\u0001b"]]`],
+  ["text[] of names of numbers", 1009, "{N,NULLS,-I,nul,null}", '[["N","NULLS","-I","nul","null"]]'],
   ["timestamptz[]", 1185, '{"2026-01-02 03:04:05+00"}', '[["2026-01-02 03:04:05+00"]]'],
   ["box[]", 1020, "{(1,1),(0,0);(2,2),(1,1)}", '["{(1,1),(0,0);(2,2),(1,1)}"]'],
   ["an enum's array", 16_401, "{a,b}", '["{a,b}"]'],
@@ -93,4 +97,19 @@ it.each(["\u{1f642}", "é", "x"])("a long value of JSON with %j is the same afte
     const json = JSON.stringify(shift + part.repeat(200_000));
     expect(await written(114, json)).toBe(`[${json}]`);
   }
+});
+
+it.each([
+  ["texts", 1009, "1"],
+  ["booleans", 1000, "t"],
+  ["numbers", 1022, "1"],
+  ["empty texts", 1009, '""'],
+])("an array of as many %s as are read is made JSON in a few milliseconds", (_kind, type, element) => {
+  const array = `{${`${element},`.repeat(249_990 / (element.length + 1))}${element}}`;
+  const json = jsonOfType(type);
+  const once = () => void json?.(array);
+  // A call for each element takes three times as long as to parse a megabyte, and more.
+  const measure = cpuOf(parseZeros, 10);
+  cpuOf(once, 10);
+  expect(cpuOf(once, 20)).toBeLessThan(2 * measure);
 });

@@ -11,8 +11,8 @@ export function prepared(password: string): string {
   return mapped.normalize("NFKC");
 }
 
-/** More than thirty, the most of a text in Unicode's stream-safe format. */
-const manyMarks = /\p{M}{31}/u;
+/** More than thirty, the most of a text in Unicode's stream-safe format; two letters of Japanese become marks. */
+const manyMarks = /[\p{M}\uff9e\uff9f]{31}/u;
 
 /** True if letters written from right to left stand beside others, or not at both ends. */
 function mixesDirections(text: string): boolean {

@@ -29,6 +29,7 @@ test.each([
   ["from right to left with a letter of the other direction within", "\u05d0\uff41\u05d0"],
   ["that only begins from right to left", "\u05d0\ufe0f1"],
   ["with more marks in a row than any language has", `\ufb01${"\u0345\u0334".repeat(15)}\u0345`],
+  ["with more letters in a row that become marks", `\ufb01${"\u0345\uff9e\uff9f".repeat(10)}\uff9e`],
 ])("a password %s counts as it is", (_kind, password) => {
   expect(prepared(password)).toBe(password);
 });
@@ -42,6 +43,7 @@ it.each([
   ["letters", "\u05d0".repeat(8_000_000)],
   // Each moved past all of the others takes more than ten seconds.
   ["marks", `a${"\u0345".repeat(60_000)}${"\u0334".repeat(60_000)}`],
+  ["letters that become marks", `a${`${"\u0345".repeat(30)}\uff9e`.repeat(1500)}${"\uff9e".repeat(50_000)}`],
 ])("a long password of %s of a stranger is prepared in no more time than its bytes take", (_kind, long) => {
   const before = process.cpuUsage();
   expect(prepared(long) === long).toBe(true);
