@@ -107,23 +107,22 @@ async function putLogins(
     if (existing.has(role.name)) await attempts.make(() => putPassword(client, role, true, plan));
   const anyReset = plan.wanted.roles.some((role) => {
     const before = plan.applied.roles.find(({ name }) => name === role.name);
-    return before && isReset(before, role);
+    return before && isEnded(before, role);
   });
   if (!anyReset && gone.length === 0) return gone;
   const names = anyReset ? undefined : gone.map(({ name }) => name);
   return (await attempts.make(() => plan.logOut(client, names))) ? gone : [];
 }
 
-function isReset(before: CatalogRole, { passwordSource }: CatalogRole): boolean {
-  return ![notBrought, passwordSource].includes(before.passwordSource);
+/** True if a login that was brought holds no more. `after`: `undefined` of a role that is gone. */
+function isEnded(before: CatalogRole, after: CatalogRole | undefined): boolean {
+  return ![notBrought, after?.passwordSource].includes(before.passwordSource);
 }
 
 /** The roles whose logins of before hold no more, by the API: it has deleted them, or reset their passwords. */
 export function outdatedLogins({ applied, wanted }: Pick<SyncPlan, "applied" | "wanted">): string[] {
-  const sources = new Map(wanted.roles.map(({ name, passwordSource }) => [name, passwordSource]));
-  const isOutdated = ({ name, passwordSource }: CatalogRole) =>
-    passwordSource !== notBrought && passwordSource !== sources.get(name);
-  return applied.roles.filter(isOutdated).map(({ name }) => name);
+  const after = new Map(wanted.roles.map((role) => [role.name, role]));
+  return applied.roles.filter((role) => isEnded(role, after.get(role.name))).map(({ name }) => name);
 }
 
 type CatalogRole = BranchCatalog["roles"][number];
@@ -204,7 +203,7 @@ async function putPassword(
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
   const verifier = await scramVerifier(passwordOf(role.passwordSource));
   const login = role.login ? `LOGIN PASSWORD '${verifier}'` : "NOLOGIN";
-  if (before && isReset(before, role)) {
+  if (before && isEnded(before, role)) {
     // A session that is open would change it again at once.
     await changeRole(client, `ALTER ROLE ${name} NOLOGIN`);
     await endAll(client, `usename =${literal(role.name)}`);

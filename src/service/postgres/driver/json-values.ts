@@ -1,3 +1,5 @@
+import { Units } from "./units.ts";
+
 /** The JSON of a value's text. */
 export type Written = (text: string) => string;
 
@@ -58,7 +60,7 @@ const arrays: ReadonlyMap<number, number> = new Map([
  */
 function arrayJSON(text: string, element: number): string {
   const isText = !scalars.has(element);
-  const json = new Units(text.length);
+  const json = new Units(6 * text.length);
   // Bounds may come first, which JSON has no place for.
   for (let at = text.indexOf("{"); at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -69,7 +71,7 @@ function arrayJSON(text: string, element: number): string {
       if (isText) json.add(code.quote);
       for (at += 1; at < text.length && text.charCodeAt(at) !== code.quote; at += 1) {
         if (text.charCodeAt(at) === code.backslash) at += 1;
-        if (isText) json.addInText(text.charCodeAt(at));
+        if (isText) addInText(json, text.charCodeAt(at));
         else json.add(text.charCodeAt(at));
       }
       if (isText) json.add(code.quote);
@@ -81,7 +83,7 @@ function arrayJSON(text: string, element: number): string {
         // JSON has no `NaN` and no infinity.
         const inQuotes = isText || /[IN]/.test(text.charAt(unit === code.minus ? at + 1 : at));
         if (inQuotes) json.add(code.quote);
-        for (let of = at; of < end; of += 1) json.addInText(text.charCodeAt(of));
+        for (let of = at; of < end; of += 1) addInText(json, text.charCodeAt(of));
         if (inQuotes) json.add(code.quote);
       }
       at = end - 1;
@@ -99,6 +101,13 @@ function endOf(text: string, begin: number): number {
   return text.length;
 }
 
+/** Adds a unit within a text of JSON, which may take six. */
+function addInText(json: Units, unit: number): void {
+  if (unit < 0x20 || unit === code.quote || unit === code.backslash)
+    json.addAll(JSON.stringify(String.fromCharCode(unit)).slice(1, -1));
+  else json.add(unit);
+}
+
 const code = {
   quote: 0x22,
   comma: 0x2c,
@@ -110,33 +119,3 @@ const code = {
   brace: 0x7b,
   endBrace: 0x7d,
 };
-
-/** A text in the making, as units of UTF-16. */
-class Units {
-  readonly #units: Uint16Array<ArrayBuffer>;
-  #length = 0;
-
-  /** `from`: the length of the text of an array. Each unit of it may take six. */
-  constructor(from: number) {
-    this.#units = new Uint16Array(6 * from);
-  }
-
-  add(unit: number): void {
-    this.#units[this.#length++] = unit;
-  }
-
-  addAll(text: string): void {
-    for (let at = 0; at < text.length; at += 1) this.add(text.charCodeAt(at));
-  }
-
-  /** Adds a unit within a text of JSON. */
-  addInText(unit: number): void {
-    if (unit < 0x20 || unit === code.quote || unit === code.backslash)
-      this.addAll(JSON.stringify(String.fromCharCode(unit)).slice(1, -1));
-    else this.add(unit);
-  }
-
-  text(): string {
-    return Buffer.from(this.#units.buffer, 0, 2 * this.#length).toString("utf16le");
-  }
-}

@@ -1,4 +1,5 @@
 import { Rejection } from "../session/rejection.ts";
+import { Units } from "./units.ts";
 
 /** Dimensions that an array of Postgres has at most. */
 const mostDimensions = 6;
@@ -73,14 +74,13 @@ function escaped(text: string): string {
 }
 
 function escapedUnits(part: string): string {
-  const units = new Uint16Array(2 * part.length);
-  let length = 0;
+  const units = new Units(2 * part.length);
   for (let at = 0; at < part.length; at += 1) {
     const unit = part.charCodeAt(at);
-    if (unit === 0x22 || unit === 0x5c) units[length++] = 0x5c;
-    units[length++] = unit;
+    if (unit === 0x22 || unit === 0x5c) units.add(0x5c);
+    units.add(unit);
   }
-  return Buffer.from(units.buffer, 0, 2 * length).toString("utf16le");
+  return units.text();
 }
 
 function jsonText(value: unknown): string {
