@@ -24,14 +24,20 @@ export interface Answered {
   reads: boolean;
 }
 
+/** A call's turn: when it has ended, and how many turns of the loop a call that waits for it leaves to others then. */
+interface Turn {
+  readonly ended: Promise<void>;
+  owed: number;
+}
+
 /**
  * Answers each caller's calls one by one, each in turns of the loop of its own: many at once would keep everybody else
  * waiting. The bytes of long answers, such as lists of all that a caller has, count in the budget until they are sent.
  */
 export class LongAnswers {
   readonly #bytes: Shares;
-  /** By caller with a call in this turn of the loop: when the last of its calls so far has had its turn. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** By caller with a call in this turn of the loop: the last of its calls so far. */
+  readonly #last = new Map<string, Turn>();
 
   readonly #now: () => number;
 
@@ -44,27 +50,29 @@ export class LongAnswers {
   /** Makes an answer; `turn` gives it one more turn of the loop. The caller's next call waits for the last of them. */
   async make(call: Answered, answer: (turn: () => Promise<void>) => Exchange): Promise<Exchange | Refusal> {
     const { caller } = call;
-    const before = this.#turns.get(caller);
-    const { promise: mine, resolve } = Promise.withResolvers<void>();
-    this.#turns.set(caller, mine);
-    if (before) await before;
+    const before = this.#last.get(caller);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const mine: Turn = { ended, owed: 0 };
+    this.#last.set(caller, mine);
+    if (before) {
+      await before.ended;
+      // A call that comes later has had turns on its way, and its client may have closed its half of the connection.
+      await turns(before.owed);
+    }
     let goesOn = false;
     const turn = () => {
       goesOn = true;
-      return new Promise<void>((next) => setImmediate(next));
+      return turns(1);
     };
     const end = () => {
-      if (this.#turns.get(caller) === mine) this.#turns.delete(caller);
+      if (this.#last.get(caller) === mine) this.#last.delete(caller);
       resolve();
     };
-    let turns = 0;
-    // A call that comes later has had turns on its way, and its client may have closed its half of the connection.
-    const waits = () => this.#turns.get(caller) !== mine;
-    setImmediate(() => goesOn || afterTurns(waits() ? turns : 0, end));
+    setImmediate(() => goesOn || end());
     try {
       const begun = this.#now();
       const exchange = answer(turn);
-      turns = Math.min(this.#now() - begun, mostTurns);
+      mine.owed = Math.min(this.#now() - begun, mostTurns);
       const whole = await this.#whole(call, exchange);
       return whole instanceof Refusal ? whole : this.#held(call, whole);
     } finally {
@@ -103,8 +111,7 @@ export class LongAnswers {
   }
 }
 
-/** Acts after turns of the loop. */
-function afterTurns(turns: number, act: () => void): void {
-  if (turns <= 0) act();
-  else setImmediate(() => afterTurns(turns - 1, act));
+/** Ends after that many turns of the loop. */
+async function turns(many: number): Promise<void> {
+  for (let passed = 0; passed < many; passed += 1) await new Promise<void>((next) => setImmediate(next));
 }
