@@ -51,7 +51,7 @@ export function scaleFor(most: number, counts: boolean): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const fine = [1, 2, 5].map((times) => times * power).find((step) => step >= rough) ?? 10 * power;
   const step = counts ? Math.max(1, fine) : fine;
-  const marks = Math.max(1, Math.ceil(most / step - 1e-9));
+  const marks = Math.max(1, Math.ceil(most / step));
   // Multiples of a decimal fraction are not exact.
   return Array.from({ length: marks + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
