@@ -169,6 +169,21 @@ describe("a call for the schema", () => {
     },
   );
 
+  it("databases that the API has made or renamed while no compute ran are in the data whose schema is read", async () => {
+    const { id } = await fakes.branch({}, []);
+    const databases = `/projects/${project}/branches/${id}/databases`;
+    await fakes.change(`POST ${databases}`, { database: { name: "later", owner_name: "app" } });
+    await fakes.change(`PATCH ${databases}/stock`, { database: { name: "goods" } });
+    for (const name of ["later", "goods"])
+      expect((await fakes.send(`GET /projects/${project}/branches/${id}/schema?db_name=${name}`)).status).toBe(200);
+    const asked = fakes.machine.statements.map(({ sql, database }) => (typeOf(sql) === "TABLE" ? database : sql));
+    const order = [/^CREATE DATABASE "later"/, /^ALTER DATABASE "stock" RENAME/, /^later$/, /^goods$/].map((one) =>
+      asked.findIndex((sql) => one.test(sql)),
+    );
+    expect([order.includes(-1), Math.max(...order.slice(0, 2)) < Math.min(...order.slice(2))]).toEqual([false, true]);
+    expect(fakes.machine.servers.size).toBe(1);
+  });
+
   it("a schema of more than eight megabytes is refused, with the program that reads it", async () => {
     const large = [...table.slice(0, 5), "x".repeat(5 * 1024 ** 2)];
     fakes.machine.answer = ({ sql }) => (typeOf(sql) === "TABLE" ? [large, large] : undefined);

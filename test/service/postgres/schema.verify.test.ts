@@ -86,6 +86,16 @@ describe("the schema of a database", () => {
     expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
+  it("a schema is read of a database that the API made or renamed while the branch had no compute", async () => {
+    const made = await rig.call("POST", `/projects/${project}/branches`, {});
+    const { id } = z.looseObject({ id: z.string() }).parse(made.body["branch"]);
+    await rig.settled();
+    await rig.change("POST", `${schemaPath(id)}/databases`, { database: { name: "later", owner_name: "app" } });
+    await rig.change("PATCH", `${schemaPath(id)}/databases/stock`, { database: { name: "goods" } });
+    expect(await schema(rig, id, "later")).not.toContain("CREATE TABLE");
+    expect(await schema(rig, id, "goods")).toBe(await schema(rig));
+  });
+
   it("calls nothing of a client's that has the name of something of Postgres's", async () => {
     const before = await schema(rig);
     await rig.query(

@@ -110,8 +110,7 @@ export class Fleet {
         if (!this.#catalogs.isCurrent(endpoint.branchId)) throw error;
       };
       const config = { ...before.config, settings: allowedOf(endpoint.settings.pg_settings) };
-      const { processes, home } = this.#ports;
-      await writeConfig(before.data, config, { processes, user: home.user });
+      await writeConfig(before.data, config, { ...this.#ports, user: this.#ports.home.user });
       before.endpoint = endpoint;
       await this.#bring(before).catch(restart);
     });
@@ -148,7 +147,11 @@ export class Fleet {
   /** Lets `act` connect to the data of a branch, whether its primary runs or not. It is not replaced meanwhile. */
   async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>, gone?: AbortSignal): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
-    const read = async () => this.#reading(this.storage.of(branchId).directory, edition, act, gone);
+    const read = async () => {
+      const branch = this.storage.of(branchId);
+      if (!this.#serverOn(branch.directory)) await this.#settleAlone(branch, edition, gone);
+      return this.#reading(branch.directory, edition, act, gone);
+    };
     // A client's lock may hold each up, and many wait: in turn with operations, as the end of a stolen password.
     return this.#turns.take(branchId, read, "readings");
   }
@@ -226,25 +229,23 @@ export class Fleet {
   }
 
   async #startReplica(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
-    const { home } = this.#ports;
     if (replicasOf(endpoint.branchId, this.running()).length >= mostReaders.replicas)
       throw new ServerFailed(`${mostReaders.replicas} replicas of its branch run, and no more can: suspend one`);
     const branch = this.storage.of(endpoint.branchId);
-    const data = home.replica(endpoint.id);
+    const data = this.#ports.home.replica(endpoint.id);
     const running = this.#serverOn(branch.directory);
-    const primaryRuns = running !== undefined;
-    if (!primaryRuns) await this.#settleAlone(branch, edition);
-    if (!(await canFollow(data, branch, primaryRuns))) await this.#replicas.make(endpoint, branch, edition);
+    if (!running) await this.#settleAlone(branch, edition);
+    if (!(await canFollow(data, branch, running !== undefined))) await this.#replicas.make(endpoint, branch, edition);
     const limits = largerOf(this.#limitsOf(endpoint), branch);
     const primary = this.#ports.sockets.of(`branch ${endpoint.branchId}`);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
     await withPrimary(this.#ports, running, () => this.#run(endpoint, branch.generation, data, edition, config));
   }
 
-  /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
-  async #settleAlone(branch: BranchPlace, edition: Edition): Promise<void> {
+  /** Brings into data whose primary does not run what the API made meanwhile: readers, and standbys, find it there. */
+  async #settleAlone(branch: BranchPlace, edition: Edition, gone?: AbortSignal): Promise<void> {
     if (this.#catalogs.isCurrent(branch.branchId)) return;
-    await this.#own.serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect));
+    await this.#own.serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect), gone);
   }
 
   async #run(
