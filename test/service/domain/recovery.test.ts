@@ -189,8 +189,11 @@ describe("a deleted branch with --branch-recovery", () => {
     const password = () => shop.ana(`GET ${base}/${id}/roles/neondb_owner/reveal_password`).body["password"];
     const before = password();
     shop.ana(`DELETE ${base}/${id}`);
+    shop.time.pass(60_000);
+    const updated_at = new Date(shop.time.now()).toISOString();
     const answer = shop.ana(`POST ${base}/${id}/recover`);
-    expect(answer).toMatchObject({ status: 200, body: { endpoints: [{ id: endpoint?.id, host: endpoint?.host }] } });
+    const found = [{ id: endpoint?.id, host: endpoint?.host, updated_at }];
+    expect(answer).toMatchObject({ status: 200, body: { branch: { updated_at }, endpoints: found } });
     expect(branchIn(answer)).not.toHaveProperty("recovery");
     expect(shop.get(endpoint?.id ?? "")).toMatchObject({ current_state: "idle", branch_id: id });
     expect(shop.ana(`GET ${base}/${id}`).body["annotation"]).toMatchObject({ value: note });
