@@ -152,6 +152,7 @@ it("a database that a client has created with SQL was created and last changed t
 
 it("a role that cannot log in has no password", () => {
   const made = changed(`POST ${roles}`, { role: { name: "group", no_login: true } });
+  expect(made.body["role"]).toMatchObject({ authentication_method: "no_login" });
   expect(made.body["role"]).not.toHaveProperty("password");
   expect(shop.ana(`GET ${roles}/group/reveal_password`).status).toBe(404);
   expect(shop.ana(`POST ${roles}/group/reset_password`).status).toBe(422);

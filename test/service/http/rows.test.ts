@@ -8,9 +8,9 @@ function slow(count: number) {
   let now = 0;
   const turns: number[][] = [[]];
   const clock = { now: () => (now += 10) };
-  const turn = () => {
+  const turn = async () => {
+    await new Promise<void>((next) => setImmediate(next));
     turns.push([]);
-    return Promise.resolve();
   };
   const all = Array.from({ length: count }, (_, n) => n);
   const view = (n: number) => {
