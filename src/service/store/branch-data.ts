@@ -25,7 +25,7 @@ export interface CopyWanted {
   seq: number;
   branchId: string;
   sourceId: string;
-  /** As JSON: the point in the source's past that the copy shows; `undefined` for its present. */
+  /** As JSON: the state of the source that the copy shows; `undefined` for that which it has when it is copied. */
   point: string | undefined;
   /** True for a copy of the schema alone. */
   schemaOnly: boolean;
@@ -101,7 +101,8 @@ export class BranchDataRows {
     if (!before && !this.get(branchId)) this.#wanted.delete("WHERE source_id = ?", branchId);
     if (before && !this.get(branchId)) {
       const at = "json_extract(point, '$.at') < json_extract(?2, '$.at')";
-      const shown = `CASE WHEN ${at} THEN point ELSE coalesce(?2, point) END`;
+      const lsn = "json_extract(point, '$.kind') = 'lsn' AND json_extract(?2, '$.kind') = 'call'";
+      const shown = `CASE WHEN ${at} OR ${lsn} THEN point ELSE coalesce(?2, point) END`;
       const changed = `source_id = ?1, point = ${shown}, schema_only = max(schema_only, ?4)`;
       const moved = `UPDATE branch_sources SET ${changed} WHERE source_id = ?3`;
       this.#db.run(moved, before.sourceId, before.point, branchId, before.schemaOnly);

@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { placeAt, segmentBytes } from "../../../src/service/postgres/data/segments.ts";
-import { positionBy } from "../../../src/service/postgres/history/commits.ts";
+import { newestEnd, positionBy } from "../../../src/service/postgres/history/commits.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
 const page = 8192;
@@ -173,5 +173,34 @@ describe("the position of a time in the log", () => {
       undefined,
       undefined,
     ]);
+  });
+});
+
+describe("the newest end of a transaction", () => {
+  const write = (...all: readonly number[]) => {
+    for (const ms of all) log.commit(ms);
+    return log.write(directory.path).map((name) => join(directory.path, name));
+  };
+
+  it("the newest end is found among all of the segments that were written since", async () => {
+    write(10, 30, 20);
+    log.switch();
+    write(25);
+    expect(await newestEnd(directory.path, 0)).toBe(noon + 30);
+  });
+
+  it("a segment that was last written long before does not count, one of the last second does", async () => {
+    const [before = ""] = write(30);
+    log.switch();
+    const after = write(20).at(-1) ?? "";
+    const written = (file: string, ms: number) => utimesSync(file, (noon + ms) / 1000, (noon + ms) / 1000);
+    written(before, 30);
+    written(after, 5000);
+    const since = (ms: number) => newestEnd(directory.path, noon + ms);
+    expect([await since(1000), await since(2000), await since(7000)]).toEqual([noon + 30, noon + 20, 0]);
+  });
+
+  it("a directory that is not there has none", async () => {
+    expect(await newestEnd(join(directory.path, "none"), 0)).toBe(0);
   });
 });

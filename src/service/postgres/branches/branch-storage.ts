@@ -25,9 +25,9 @@ import { renameDurably } from "../host/copy-tree.ts";
 import { removeTree, sizeOf } from "../host/each-file.ts";
 import { isFullDisk, ServerFailed } from "../host/failure.ts";
 import { largerOf, smallest } from "../server/config.ts";
-import type { Act, Serve } from "../server/own-server.ts";
+import type { Act, DataServer, Serve } from "../server/own-server.ts";
 import type { Edition, Templates } from "../server/templates.ts";
-import type { Session } from "../session/privileged-role.ts";
+import { makeState } from "./copied-state.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
 
 export interface StoragePorts {
@@ -48,13 +48,6 @@ export interface StoragePorts {
   /** Lets `act` connect to data, whether its server runs or not. */
   reading<Result>(data: string, edition: Edition, act: Act<Result>): Promise<Result>;
   clock: Pick<ServiceClock, "now" | "after">;
-}
-
-/** A server that runs on data. */
-interface DataServer {
-  /** Opens a session of the superuser. */
-  connect: () => Promise<Session>;
-  ended: Promise<void>;
 }
 
 /** Data that is made in one directory, to be put into another. */
@@ -234,8 +227,14 @@ export class BranchStorage {
     const data = this.of(sourceId);
     const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
     const ports = this.#recoveryPorts(data.directory, edition);
-    const recovered = point === undefined ? undefined : await recover(data, before, pointFrom(point), making, ports);
-    const log = recovered ? undefined : await this.copy(data.directory, making, edition);
+    const { log, recovered } = await makeState(point === undefined ? undefined : pointFrom(point), {
+      newestEnd: (since) => before.newestEnd(data.directory, since),
+      baseFor: (past) => before.baseFor(past),
+      copy: () => this.copy(data.directory, making, edition),
+      recover: (past) => recover(data, before, past, making, ports),
+      remove: () => removeTree(making),
+      now: ports.now,
+    });
     if (!schemaOnly) {
       await before.archive(data.directory);
       const copied = log && { position: positionOf(log.consistentAt), place: placeOf(log.last) };

@@ -1,9 +1,11 @@
+import type { ServiceClock } from "../../clock.ts";
 import type { ComparedSchemas, WantedCopy } from "../../domain/catalog.ts";
 import type { HistoryPoint } from "../../domain/history-point.ts";
 import { ModelCatalog } from "../../domain/model-catalog.ts";
 import { replacedOf } from "../../domain/undo-restore.ts";
 import type { Ids } from "../../ids.ts";
 import type { Store } from "../../store/store.ts";
+import type { CopiedPoint } from "../data/point.ts";
 
 /** The schemas of databases, read from the data of their branches. */
 export interface Schemas {
@@ -16,9 +18,12 @@ export interface Schemas {
 export class PostgresCatalog extends ModelCatalog {
   readonly #store: Store;
   readonly #schemas: Schemas;
+  /** The clock of the servers. */
+  readonly #clock: Pick<ServiceClock, "now">;
 
-  constructor(context: { store: Store; ids: Ids }, schemas: Schemas) {
+  constructor(context: { store: Store; ids: Ids; clock: Pick<ServiceClock, "now"> }, schemas: Schemas) {
     super(context);
+    this.#clock = context.clock;
     this.#store = context.store;
     this.#schemas = schemas;
   }
@@ -46,7 +51,8 @@ export class PostgresCatalog extends ModelCatalog {
   }
 
   #want(sourceId: string, branchId: string, { point, schemaOnly = false }: WantedCopy, replaced?: string): void {
-    const { branchData } = this.#store;
-    branchData.setSource({ branchId, sourceId, point: point && JSON.stringify(point), schemaOnly, replaced });
+    // The copy is made later, and clients go on writing.
+    const shown: CopiedPoint = point ?? { kind: "call", at: this.#clock.now() };
+    this.#store.branchData.setSource({ branchId, sourceId, point: JSON.stringify(shown), schemaOnly, replaced });
   }
 }

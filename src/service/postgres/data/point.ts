@@ -1,12 +1,16 @@
 import { z } from "zod";
 import type { HistoryPoint } from "../../domain/history-point.ts";
 
+/** The state that a copy shows: one of its source's past, or that of the call that asked for the copy. */
+export type CopiedPoint = HistoryPoint | { kind: "call"; at: number };
+
 const StoredPoint = z.union([
   z.object({ kind: z.literal("time"), at: z.number() }),
   z.object({ kind: z.literal("lsn"), lsn: z.string() }),
+  z.object({ kind: z.literal("call"), at: z.number() }),
 ]);
 
-export function pointFrom(stored: string): HistoryPoint {
+export function pointFrom(stored: string): CopiedPoint {
   return StoredPoint.parse(JSON.parse(stored));
 }
 

@@ -9,6 +9,7 @@ import { copyTree, renameDurably, sync } from "../host/copy-tree.ts";
 import { namesIn, removeTree, unlessGone } from "../host/each-file.ts";
 import { makeDirectory } from "../host/private-file.ts";
 import type { ProcessUser } from "../host/processes.ts";
+import { newestEnd } from "./commits.ts";
 
 /** A copy of a branch's data from which its later states can be recovered. */
 export interface Base {
@@ -62,6 +63,11 @@ export class BranchHistory {
     const before = (base: Base) =>
       point.kind === "time" ? base.at <= point.at : base.position <= positionOf(point.lsn);
     return (await this.bases()).findLast(before);
+  }
+
+  /** The time of the newest end of a transaction in the log that was written since a time. `data`: the directory. */
+  async newestEnd(data: string, since: number): Promise<number> {
+    return Math.max(await newestEnd(this.#wal, since), await newestEnd(join(data, "pg_wal"), since));
   }
 
   /** Adds a base that `copy` makes in the directory that it is given. */

@@ -1,6 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { numberOf, placeAt, segmentBytes } from "../data/segments.ts";
+import { isSegment, numberOf, placeAt, placeOf, segmentBytes } from "../data/segments.ts";
+import { namesIn, unlessGone } from "../host/each-file.ts";
 
 /** The size of a page of the log, in bytes. Each begins with a header that says where in the log it lies. */
 const pageBytes = 8192;
@@ -41,6 +42,36 @@ export interface LogPart {
  */
 export async function positionBy(time: number, log: LogPart): Promise<bigint | undefined> {
   let reached = log.from;
+  for await (const { at, position } of endsIn(log)) {
+    if (at > time) return reached;
+    if (position > reached) reached = position;
+  }
+  return undefined;
+}
+
+/** The most by which the time of a file is behind the clock, in milliseconds. */
+const fileTimeMs = 1000;
+
+/**
+ * The time of the newest end of a transaction in those segments of a directory that were written since a time; 0 where
+ * there is none.
+ */
+export async function newestEnd(directory: string, since: number): Promise<number> {
+  const names = (await namesIn(directory)).filter(isSegment);
+  const written: string[] = [];
+  for (const name of names) {
+    const found = await stat(join(directory, name)).catch(unlessGone);
+    if (found && found.mtimeMs > since - fileTimeMs) written.push(placeOf(name));
+  }
+  const [place] = written.toSorted();
+  let newest = 0;
+  if (place === undefined) return newest;
+  for await (const { at } of endsIn({ directory, names, place })) newest = Math.max(newest, at);
+  return newest;
+}
+
+/** The ends of transactions, each with its time in milliseconds since the epoch and the position after its record. */
+async function* endsIn(log: Omit<LogPart, "from">): AsyncGenerator<{ at: number; position: bigint }> {
   let record: LogRecord | undefined;
   for await (const { page, position } of pagesOf(log)) {
     const bits = page.readUInt16LE(2);
@@ -53,9 +84,7 @@ export async function positionBy(time: number, log: LogPart): Promise<bigint | u
     }
     for (;;) {
       const ended = record?.isWhole === true ? record.endOfTransaction() : undefined;
-      if (ended !== undefined && ended > time) return reached;
-      const end = position + BigInt(at);
-      if (ended !== undefined && end > reached) reached = end;
+      if (ended !== undefined) yield { at: ended, position: position + BigInt(at) };
       const length = at < pageBytes ? page.readUInt32LE(at) : 0;
       if (length === 0) break;
       record = new LogRecord(length);
@@ -64,11 +93,14 @@ export async function positionBy(time: number, log: LogPart): Promise<bigint | u
       at += aligned(part);
     }
   }
-  return undefined;
 }
 
 /** The pages of a log until one that is none of it. A segment that was ended early has no more of them. */
-async function* pagesOf({ directory, names, place }: LogPart): AsyncGenerator<{ page: Buffer; position: bigint }> {
+async function* pagesOf({
+  directory,
+  names,
+  place,
+}: Omit<LogPart, "from">): AsyncGenerator<{ page: Buffer; position: bigint }> {
   for (let number = numberOf(place); ; number += 1n) {
     const start = number * BigInt(segmentBytes);
     // Of one place the last timeline's is this log's: it begins with what the one before has up to there.

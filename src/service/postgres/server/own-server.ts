@@ -1,6 +1,14 @@
+import type { Session } from "../session/privileged-role.ts";
 import type { SqlClient } from "../session/sql-client.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Edition } from "./templates.ts";
+
+/** A server that runs on data. */
+export interface DataServer {
+  /** Opens a session of the superuser. */
+  connect: () => Promise<Session>;
+  ended: Promise<void>;
+}
 
 /** A server that runs on some data only for us. */
 export interface OwnServer {

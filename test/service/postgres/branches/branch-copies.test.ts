@@ -222,6 +222,20 @@ describe("a copy", () => {
     expect(store.branchData.sourceOf("br-c")?.point).toBe(undefined);
   });
 
+  it.each([
+    ["an LSN", { kind: "lsn", lsn: "0/10" }, { kind: "lsn", lsn: "0/10" }],
+    ["a later call", { kind: "call", at: 30 }, { kind: "call", at: 20 }],
+    ["an earlier time", { kind: "time", at: 10 }, { kind: "time", at: 10 }],
+  ])(
+    "a copy of %s of a branch that was never made shows no more than that was to show at its call",
+    (_, own, shown) => {
+      want("br-c", "br-a", { kind: "call", at: 20 });
+      want("br-d", "br-c", own);
+      want("br-c", "br-b");
+      expect(store.branchData.sourceOf("br-d")?.point).toBe(JSON.stringify(shown));
+    },
+  );
+
   it("a copy of a branch that was never made and was to have the schema alone has the schema alone", () => {
     store.transaction(() => store.branchData.setSource({ branchId: "br-c", sourceId: "br-a", schemaOnly: true }));
     want("br-d", "br-c");

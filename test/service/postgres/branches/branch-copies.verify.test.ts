@@ -59,6 +59,19 @@ it("copies a parent whose server runs and is being written to, and neither sees 
   await rig.query(uri, "DELETE FROM item WHERE name <> 'bolt'");
 });
 
+it("a copy shows the state at its call, also where a client empties the table before the copy is made", async () => {
+  const body = { branch: { parent_id: main }, endpoints: [{ type: "read_write" }] };
+  const reply = await rig.call("POST", branches, body);
+  await rig.query(uri, "DELETE FROM item");
+  const made = CreatedBranch.parse(reply.body);
+  await rig.settled();
+  expect([await names(made.endpoints[0]?.id ?? ""), await count(uri)]).toEqual([["bolt"], 0]);
+  const restored = rig.change("POST", `${branches}/${made.branch.id}/restore`, { source_branch_id: main });
+  await rig.query(uri, "INSERT INTO item VALUES ('bolt')");
+  await restored;
+  expect(await names(made.endpoints[0]?.id ?? "")).toEqual([]);
+});
+
 it("a server that completes more log meanwhile than it keeps is copied, and no slot stays behind", async () => {
   const places = `${rig.data}.postgres/branches`;
   const from = join(places, readdirSync(places).find((name) => name.startsWith(`${main}.`)) ?? "");

@@ -4,9 +4,9 @@ import { PostgresCatalog } from "../../../../src/service/postgres/catalog/catalo
 import { main, preview, Shop, staging } from "../../support/shop.ts";
 
 it("the data of a branch is to be a copy of its source's, at the point that is named, without rows where asked, and what it was is known", () => {
-  const { store, ids } = new Shop().core.context;
+  const { store, ids, clock } = new Shop().core.context;
   const none = () => Promise.resolve("");
-  const catalog = new PostgresCatalog({ store, ids }, { read: none, compare: none });
+  const catalog = new PostgresCatalog({ store, ids, clock }, { read: none, compare: none });
   const point: HistoryPoint = { kind: "time", at: 5 };
   const kept = "br-kept-1";
   const copied = (branchId: string) => {
@@ -17,7 +17,7 @@ it("the data of a branch is to be a copy of its source's, at the point that is n
   expect(store.branchData.sourceOf(preview)?.replaced).toContain(`"keptId":"${kept}"`);
   expect(copied(preview)).toEqual([main, JSON.stringify(point), false]);
   catalog.replace(main, preview, 7);
-  expect(copied(preview)).toEqual([main, undefined, false]);
+  expect(copied(preview)).toEqual([main, JSON.stringify({ kind: "call", at: clock.now() }), false]);
   catalog.rewind(staging, main, { kind: "lsn", lsn: "0/10" });
   expect(copied(main)).toEqual([staging, '{"kind":"lsn","lsn":"0/10"}', false]);
   catalog.copyToNew(main, staging, 7, { point, schemaOnly: true });
@@ -25,12 +25,12 @@ it("the data of a branch is to be a copy of its source's, at the point that is n
 });
 
 it("schemas are read and compared until the client that asked for them is gone", async () => {
-  const { store, ids } = new Shop().core.context;
+  const { store, ids, clock } = new Shop().core.context;
   const { signal } = new AbortController();
   const text = (gone?: AbortSignal) =>
     Promise.resolve(gone === signal ? "until it leaves" : "whether it leaves or not");
   const catalog = new PostgresCatalog(
-    { store, ids },
+    { store, ids, clock },
     { read: (_, __, gone) => text(gone), compare: (_, gone) => text(gone) },
   );
   const compared = { name: "neondb", before: "", after: "", owner: "acc-ana" };
