@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
+import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../support/guardian.ts";
+import { answerAfterKeyChanges } from "../support/key-changes.ts";
 import { Running } from "./support/running.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -83,6 +85,16 @@ describe("--api-tls", () => {
     });
     expect([socket.getProtocol(), await renegotiated]).toEqual(["TLSv1.2", false]);
     socket.destroy();
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("a stranger that changes its key of TLS more often than any client does is sent away", async () => {
+    const { running, baseURL } = await started(join(directory.path, "service.sqlite"));
+    const { hostname, port } = new URL(baseURL);
+    const said = Buffer.from(`GET /healthz HTTP/1.1\r\nhost: ${hostname}\r\n\r\n`);
+    const answer = (changes: number) =>
+      answerAfterKeyChanges(connectTcp({ port: Number(port), host: "127.0.0.1" }), hostname, { changes, said });
+    expect([await answer(20), await answer(21)]).toEqual([expect.stringContaining("HTTP/1.1 200 OK"), ""]);
     expect(await running.stop()).toBe(0);
   });
 

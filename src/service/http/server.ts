@@ -7,6 +7,7 @@ import { ownerOf } from "../accounts/owner.ts";
 import { elapsed, type ServiceClock } from "../clock.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
+import { endKeyChanges } from "../sharing/key-changes.ts";
 import { mostConnections } from "../sharing/most-connections.ts";
 import { type Holding, networkOf, Shares } from "../sharing/shares.ts";
 import { closeWith, listenOn, takeIn } from "../sharing/take-in.ts";
@@ -121,6 +122,7 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     : createServer(options, handle);
   // In line as well.
   server.on("checkExpectation", handle).on(tls ? "secureConnection" : "connection", takeApart);
+  if (tls) server.on("secureConnection", endKeyChanges);
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, bytes, incoming, socket, head));
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

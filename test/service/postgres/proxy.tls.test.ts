@@ -7,6 +7,7 @@ import { certificateFor, newAuthority } from "../../../src/service/postgres/prox
 import { Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { startupPacket } from "../../../src/service/postgres/session/messages.ts";
 import { Rejection } from "../../../src/service/postgres/session/rejection.ts";
+import { answerAfterKeyChanges } from "../../support/key-changes.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -73,6 +74,19 @@ it.each(["TLSv1.2", "TLSv1.3"] as const)(
     await proxy.close();
   },
 );
+
+it("a stranger that changes its key of TLS more often than any client does is sent away", async () => {
+  const { proxy, port } = await listening();
+  const said = startupPacket(0x30000, new Map([["user", "ana"]]));
+  const answer = async (changes: number) => {
+    const raw = connectTcp({ port, host: "127.0.0.1" });
+    raw.write(sslRequest);
+    await once(raw, "data");
+    return answerAfterKeyChanges(raw, "ep-a.localhost", { changes, said });
+  };
+  expect([await answer(20), await answer(21)]).toEqual([expect.stringContaining("nobody logs in at ep-a"), ""]);
+  await proxy.close();
+});
 
 it("a client that breaks its TLS channel is gone, and nothing is kept of what it sends in the channel's place", async () => {
   const { proxy, port } = await listening();

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { type SecureContext, TLSSocket } from "node:tls";
+import { endKeyChanges } from "../../sharing/key-changes.ts";
 import { Rejection } from "../session/rejection.ts";
 import { nextChunk } from "./next-chunk.ts";
 import { type Opening, readOpening } from "./startup.ts";
@@ -75,5 +76,6 @@ function secured(raw: Duplex, secureContext: SecureContext): Duplex {
   secure.on("error", () => {});
   // After the handshake Node does no more than say that a channel is broken, and keeps all bytes that still come.
   secure.on("_tlsError", () => secure.destroy());
+  endKeyChanges(secure);
   return secure;
 }
