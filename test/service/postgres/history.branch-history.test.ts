@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { segmentBytes } from "../../../src/service/postgres/data/segments.ts";
 import { type BranchHistory, linked, stoppedBase } from "../../../src/service/postgres/history/branch-history.ts";
 import type { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -250,4 +251,27 @@ describe("the files of a history", () => {
     const taking = [histories.of(data), histories.of(data)].map((one) => one.archive(data));
     expect(await Promise.all(taking)).toEqual([2, 0]);
   });
+});
+
+it("the newest end of a transaction is sought in the log that is taken, and in that of the data", async () => {
+  /** A segment whose one record ends a transaction, so many milliseconds after the epoch of Postgres. */
+  const withEnd = (number: number, ms: number) => {
+    const bytes = Buffer.alloc(segmentBytes);
+    bytes.writeUInt16LE(2, 2);
+    bytes.writeBigUInt64LE(BigInt(number * segmentBytes), 8);
+    const record = bytes.subarray(40);
+    record.writeUInt32LE(40, 0);
+    record.writeUInt8(1, 17);
+    record.writeUInt8(255, 24);
+    record.writeUInt8(8, 25);
+    record.writeBigInt64LE(BigInt(ms) * 1000n, 26);
+    return bytes;
+  };
+  const epoch = Date.UTC(2000, 0, 1);
+  expect(await history.newestEnd(data, 0)).toBe(0);
+  await addBase(history, 0, 1);
+  writeFileSync(join(root, "br-a.1", "wal", segment(3)), withEnd(3, 70));
+  expect(await history.newestEnd(data, 0)).toBe(epoch + 70);
+  writeFileSync(join(data, "pg_wal", segment(4)), withEnd(4, 90));
+  expect(await history.newestEnd(data, 0)).toBe(epoch + 90);
 });

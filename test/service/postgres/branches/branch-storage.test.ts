@@ -8,7 +8,7 @@ import { BranchHistory } from "../../../../src/service/postgres/history/branch-h
 import { atEach } from "../at-each.ts";
 import type { Answer } from "../fake/fake-machine.ts";
 import { ServiceOnFakes } from "../fake/fake-service.ts";
-import { main, primary, project } from "../rig.ts";
+import { CreatedBranch, main, primary, project } from "../rig.ts";
 
 const compute = `/projects/${project}/endpoints/${primary}`;
 const branch = `/projects/${project}/branches/${main}`;
@@ -47,6 +47,22 @@ describe("a branch of a parent", () => {
     expect([existsSync(join(fakes.directoryOf(id), "postmaster.pid")), starts()]).toEqual([false, 1]);
     fakes.write("later");
     expect(fakes.contentOf(id).rows).toEqual(["early", "late"]);
+  });
+
+  it("a branch of a parent that a client has written to since the call shows it as it was at the call", async () => {
+    await start();
+    fakes.write("early");
+    const later = fakes.clock.now() + second;
+    const newest = vi.spyOn(BranchHistory.prototype, "newestEnd").mockResolvedValue(later);
+    onTestFinished(() => newest.mockRestore());
+    const { body } = await fakes.send(`POST /projects/${project}/branches`, { branch: {} });
+    fakes.clock.advance(second);
+    fakes.write("late");
+    await fakes.settled();
+    const { branch: made } = CreatedBranch.parse(body);
+    expect([fakes.contentOf(made.id).rows, fakes.contentOf().rows]).toEqual([["early"], ["early", "late"]]);
+    expect(newest.mock.lastCall?.[0]).toBe(fakes.directoryOf());
+    expect(await fakes.names("making")).toEqual([]);
   });
 
   it("a branch inherits the log that its parent's server has completed just before", async () => {
