@@ -152,6 +152,20 @@ it("a client whose login holds no more is told so, and counts no more, though it
   expect(said()).toContain(loggedOut().message);
 });
 
+it("a client that reads a long answer late gets all of it", async () => {
+  const { client, end } = await joined();
+  client.pause();
+  let taken = 0;
+  client.on("data", ({ length }: Buffer) => {
+    taken += length;
+  });
+  const answer = message("D", "\0".repeat(16 * 1024 ** 2));
+  (await there).write(answer);
+  await expect.poll(() => end.writableNeedDrain).toBe(true);
+  client.resume();
+  await expect.poll(() => taken).toBe(answer.length);
+});
+
 it("a client that reads nothing of a long answer, and leaves, counts no more once its server process has ended", async () => {
   const { client, end } = await joined();
   client.pause();

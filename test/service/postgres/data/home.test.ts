@@ -33,6 +33,7 @@ async function opened(processes: Processes = system): Promise<void> {
 it.each([
   ["that was killed", () => `${nobody} 1\n`, false],
   ["that was killed, and whose number another process got", (at: number) => `${process.pid} ${at - 60}\n`, false],
+  ["that was killed, and whose number an older process has", (at: number) => `${process.pid} ${at + 60}\n`, false],
   ["that runs", (at: number) => `${process.pid} ${at}\n`, true],
   ["that is just being made, with its owner not yet written", () => "", true],
   ["that is just being made, with its owner written in part", (at: number) => `${process.pid} ${at - 60}`, true],
