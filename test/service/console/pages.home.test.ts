@@ -87,9 +87,9 @@ describe("the home page", () => {
       });
       shop.finishOperations();
     };
-    made("later", 6 * day);
+    made("later", 7 * day - 3_600_000);
     made("next", day, { "compute-operator.dev/uid": "0b3c", "compute-operator.dev/object": "shop/next" });
-    made("after-the-week", 8 * day);
+    made("after-the-week", 7 * day + 3_600_000);
     expect(part("ending")).toMatch(/next shop 2026-01-02 00:00 UTC , in 23 hours Branch shop\/next later shop /);
     expect(part("ending")).not.toContain("after-the-week");
   });

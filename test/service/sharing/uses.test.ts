@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { Uses } from "../../../src/service/sharing/uses.ts";
 
@@ -18,7 +19,7 @@ it("a directory is used from before a server starts until the last one on it has
   await used.by("data", () => Promise.resolve({ ended: otherEnd.promise }));
   await expect(used.by("data", () => Promise.reject(new Error("no room")))).rejects.toThrow("no room");
   end.resolve();
-  await end.promise;
+  await turn();
   expect(used.has("data")).toBe(true);
   otherEnd.resolve();
   await expect.poll(() => used.has("data")).toBe(false);

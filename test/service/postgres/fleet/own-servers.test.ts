@@ -92,6 +92,13 @@ it("no more than four servers on idle data run for an owner at once, and none be
   expect([counts, own.logs]).toEqual([{ starts: 7, stops: 7 }, []]);
 });
 
+it("no server on idle data starts for a client that has left by its turn", async () => {
+  const { own, counts } = serving(new AbortController().signal);
+  const serve = own.serving(directory.path, edition, () => Promise.resolve(), AbortSignal.abort());
+  await expect(serve).rejects.toThrow("the client has left");
+  expect(counts).toEqual({ starts: 0, stops: 0 });
+});
+
 it("the processes of a server of the service's own are of its owner's share until it ends, and without room none starts", async () => {
   const budget = new Shares(100);
   let fails = false;
