@@ -47,6 +47,7 @@ describe("the home page", () => {
       "Used today": "0 CU hours",
       "Used this week": "0 CU hours",
     });
+    expect(ana.get("/").html).not.toContain("Most used this week");
     // The clock of tests begins on Thursday, 1 January 2026.
     shop.active({ suspend_timeout_seconds: -1, autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
     pass(12 * 3_600_000);

@@ -62,6 +62,20 @@ it("a text in frames of one byte each, under masks of their own, arrives in orde
   }
 });
 
+it("a masked frame arrives in order however its chunks are cut", () => {
+  const text = "A mask of four bytes goes on where the chunk before has ended.";
+  const mask = [0x11, 0x22, 0x44, 0x88];
+  const masked = Buffer.from(text).map((byte, index) => byte ^ (mask[index % 4] ?? 0));
+  const whole = Buffer.concat([Buffer.from([0x82, 0x80 | masked.length, ...mask]), masked]);
+  for (const length of [whole.length, 11, 7, 2, 1]) {
+    let received = "";
+    const events = { data: (piece: Buffer) => void (received += String(piece)), ping: () => {}, close: () => {} };
+    const reader = new FrameReader(events);
+    for (let at = 0; at < whole.length; at += length) reader.push(Buffer.from(whole.subarray(at, at + length)));
+    expect(received, `chunks of ${length}`).toBe(text);
+  }
+});
+
 it("content is passed on before what ends the connection in the same chunk", () => {
   const seen: string[] = [];
   const events = { data: (piece: Buffer) => seen.push(String(piece)), ping: () => {}, close: () => seen.push("close") };
