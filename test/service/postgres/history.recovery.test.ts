@@ -52,7 +52,7 @@ const client = { query: () => Promise.resolve([["0/FFFFFFF"]]) };
 /** Recovers a state, at 1.5 s that after the first base; `meanwhile` runs right before that is copied. */
 function recovery(
   meanwhile: () => Promise<unknown>,
-  { at = 1500, server = () => Promise.reject<OwnServer>(new Error("served")) } = {},
+  { at = 1500, lsn = "", server = () => Promise.reject<OwnServer>(new Error("served")) } = {},
 ): Promise<Recovered | undefined> {
   const limits = { maxConnections: 1, maxWorkerProcesses: 1, maxLocks: 64 };
   const source = {
@@ -62,7 +62,8 @@ function recovery(
     ...limits,
     directory: data,
   };
-  return recover(source, history, { kind: "time", at }, to, {
+  const point = lsn === "" ? ({ kind: "time", at } as const) : ({ kind: "lsn", lsn } as const);
+  return recover(source, history, point, to, {
     now: () => 9000,
     owner: undefined,
     refuseFullDisk: async () => void (await meanwhile()),
@@ -91,6 +92,12 @@ function killedAt(name: string): () => void {
 it("the state of this very moment is the present, of which nothing is made", async () => {
   expect(await recovery(async () => {}, { at: 9000 })).toBeUndefined();
   expect(existsSync(to)).toBe(false);
+});
+
+it("the position at which the log ends has a state, and one after it is refused", async () => {
+  await expect(recovery(async () => {}, { lsn: "0/FFFFFFF" })).rejects.toThrow("served");
+  const beyond = "lies after the end of the log of branch br-a";
+  await expect(recovery(async () => {}, { lsn: "0/10000000" })).rejects.toThrow(beyond);
 });
 
 it("the server of a state that cannot be read has ended before that is said", async () => {

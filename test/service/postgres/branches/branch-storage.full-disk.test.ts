@@ -46,7 +46,12 @@ function recordedOf(branchId: string): BranchData {
 
 const neverEnds = new Promise<void>(() => {});
 
-function storage(freeBytes: number | Promise<number>, session?: Session, ended = neverEnds): BranchStorage {
+function storage(
+  freeBytes: number | Promise<number>,
+  session?: Session,
+  ended = neverEnds,
+  used = new Uses(),
+): BranchStorage {
   const unused = () => {
     throw new Error("not used here");
   };
@@ -56,7 +61,7 @@ function storage(freeBytes: number | Promise<number>, session?: Session, ended =
     home,
     templates: new Templates(home, programs, processes),
     turns: new Turns(),
-    used: new Uses(),
+    used,
     newGeneration: () => "2",
     freeBytes: async () => freeBytes,
     serverOn: () => session && { connect: () => Promise.resolve(session), ended },
@@ -127,6 +132,18 @@ it("removes what no branch has, and never what a branch gets meanwhile", async (
   recorded.push(recordedOf("br-a"));
   await removing;
   expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
+});
+
+it("removes nothing that a server uses of a branch or a replica that is gone, until it has ended", async () => {
+  const used = new Uses();
+  const left = [home.branch("br-gone", "1"), home.replica("ep-gone")];
+  for (const one of left) mkdirSync(one, { recursive: true });
+  const ends = left.map((one) => used.begin(one));
+  await storage(0, undefined, neverEnds, used).removeUnrecorded();
+  expect(left.map((one) => existsSync(one))).toEqual([true, true]);
+  for (const end of ends) end();
+  await storage(0, undefined, neverEnds, used).removeUnrecorded();
+  expect(left.map((one) => existsSync(one))).toEqual([false, false]);
 });
 
 it("removes nothing of a compute that comes back with its branch while much else is removed", async () => {
