@@ -65,6 +65,15 @@ it.each([
   expect([answer.status, answer.body["message"]]).toEqual([status, message]);
 });
 
+it("a member of two organizations has an id of its own in each", () => {
+  shop.send(undefined, "PUT /_admin/organizations/org-other/members/acc-bob", { role: "member" });
+  const ids = ["org-shop", "org-other"].map((organization) => {
+    const { members: all } = Members.parse(shop.send(keys.bob, `GET /organizations/${organization}/members`).body);
+    return all.find(({ user }) => user.email === "bob@example.com")?.member.id;
+  });
+  expect([ids.includes(undefined), new Set(ids).size]).toEqual([false, 2]);
+});
+
 describe("the pages of an organization's members", () => {
   it.each([
     ["asc", ["ana@example.com", "bob@example.com"]],

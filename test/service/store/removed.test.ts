@@ -3,7 +3,7 @@ import { keys, main, preview, primary, project, Shop, shopSeed } from "../suppor
 
 const numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)";
 
-/** Adds a role, an operation, and a running compute with a day of usage to a project so many times. */
+/** Adds a role, an operation, and a running compute with usage by quarters and days to a project so many times. */
 function fill({ core, database }: Shop, count: number): void {
   database.run(`${numbers} INSERT INTO roles SELECT ?2, n + 1, 'more-' || n, 1, '', 0, 0 FROM n`, count, preview);
   const operation = "'op-' || n, ?2, NULL, NULL, n, 'start_compute', 'none', 'finished', 0, NULL, 0, NULL, 0, 0";
@@ -18,6 +18,8 @@ function fill({ core, database }: Shop, count: number): void {
   });
   const quarters = "INSERT INTO endpoint_quarters SELECT 'ep-more-' || ((n - 1) / 96), n % 96, 1, 1, 1, 1 FROM n";
   database.run(`${numbers} ${quarters}`, 96 * count);
+  const days = "INSERT INTO endpoint_days SELECT 'ep-more-' || ((n - 1) / 8), n % 8, 1 FROM n";
+  database.run(`${numbers} ${days}`, 8 * count);
 }
 
 /** The rows that a part of a test changes, those that belong to others among them. */
@@ -29,7 +31,8 @@ function changedBy({ database }: Shop, act: () => void): number {
 }
 
 function rowsOf({ database }: Shop): number[] {
-  const tables = ["projects", "branches", "endpoints", "roles", "operations", "endpoint_quarters", "removed_endpoints"];
+  const things = ["projects", "branches", "endpoints", "roles", "operations"];
+  const tables = [...things, "endpoint_quarters", "endpoint_days", "removed_endpoints"];
   return tables.map((name) => Number(database.one(`SELECT count(*) AS n FROM ${name}`)?.["n"]));
 }
 
@@ -47,7 +50,7 @@ it("a project's deletion changes as few rows as an empty one's, and all that is 
   // A branch goes with its roles: a thousand are more than the API makes.
   expect(turns.filter((rows) => rows > 1100)).toEqual([]);
   // Those of the three other projects.
-  expect(rowsOf(shop)).toEqual([3, 3, 3, 3, 0, 0, 0]);
+  expect(rowsOf(shop)).toEqual([3, 3, 3, 3, 0, 0, 0, 0]);
 });
 
 it("what belongs to a deleted project is found no more by anything, before it is cleared and after", () => {
