@@ -231,15 +231,15 @@ export class Fleet {
   async #startReplica(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
     if (replicasOf(endpoint.branchId, this.running()).length >= mostReaders.replicas)
       throw new ServerFailed(`${mostReaders.replicas} replicas of its branch run, and no more can: suspend one`);
-    const branch = this.storage.of(endpoint.branchId);
-    const data = this.#ports.home.replica(endpoint.id);
+    const [branch, data] = [this.storage.of(endpoint.branchId), this.#ports.home.replica(endpoint.id)];
     const running = this.#serverOn(branch.directory);
     if (!running) await this.#settleAlone(branch, edition);
     if (!(await canFollow(data, branch, running !== undefined))) await this.#replicas.make(endpoint, branch, edition);
     const limits = largerOf(this.#limitsOf(endpoint), branch);
     const primary = this.#ports.sockets.of(`branch ${endpoint.branchId}`);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
-    await withPrimary(this.#ports, running, () => this.#run(endpoint, branch.generation, data, edition, config));
+    const start = () => this.#run(endpoint, branch.generation, data, edition, config);
+    await withPrimary(this.#ports, running, { config, start, stop: () => this.#stop(endpoint.id) });
   }
 
   /** Brings into data whose primary does not run what the API made meanwhile: readers, and standbys, find it there. */

@@ -6,6 +6,7 @@ import { type Session, superuser } from "../session/privileged-role.ts";
 import { literal } from "../session/quoting.ts";
 import type { ServiceSessions } from "../session/service-sessions.ts";
 import { isPrimary, type Running } from "./fleet-ports.ts";
+import { askAgainMs, endOfLog, placeBefore } from "./replay.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface LogoutPorts {
@@ -24,9 +25,6 @@ export interface LogoutPorts {
 const patienceMs = 10_000;
 const limitMs = 30_000;
 
-/** Wait before a replica is asked again, in milliseconds. */
-const askAgainMs = 50;
-
 /** Ends the sessions of clients whose logins hold no more, at all computes of a branch. */
 export class Logouts {
   readonly #ports: LogoutPorts;
@@ -37,14 +35,14 @@ export class Logouts {
 
   /** Of these roles, or of all. Those at a replica end when it has what the primary has; without one it restarts. */
   async end(branchId: string, primary: Session, roles: readonly string[] | undefined): Promise<void> {
-    const [row] = await primary.query("SELECT pg_current_wal_insert_lsn()");
+    const position = await endOfLog(primary);
     await endSessions(primary, roles);
     const computes = this.#ports.running().filter(({ endpoint }) => endpoint.branchId === branchId);
     const own = computes.find(({ endpoint }) => isPrimary(endpoint));
     if (!own) return;
     this.#ports.clients.logOut(own.endpoint.id, roles);
     const replicas = computes.filter((one) => one !== own);
-    await Promise.all(replicas.map((replica) => this.#endAt(replica, row?.[0] ?? "0/0", roles)));
+    await Promise.all(replicas.map((replica) => this.#endAt(replica, position, roles)));
   }
 
   /** A session that computes without a pause, or has all locks there, ends with the server alone. */
@@ -66,7 +64,7 @@ export class Logouts {
     using server = await sessions.open(config, "postgres");
     for (;;) {
       const waited = clock.now() - begunAt;
-      const isBehind = (await server.query(behind(position))).length > 0;
+      const isBehind = (await placeBefore(position, server)) !== undefined;
       await endSessions(server, waited < patienceMs ? roles : undefined);
       if (!isBehind) break;
       if (waited > limitMs) return false;
@@ -75,10 +73,6 @@ export class Logouts {
     clients.logOut(endpoint.id, roles);
     return true;
   }
-}
-
-function behind(position: string): string {
-  return `SELECT 1 WHERE coalesce(pg_last_wal_replay_lsn(), '0/0') < ${literal(position)}::pg_lsn`;
 }
 
 async function endSessions(server: Session, roles: readonly string[] | undefined): Promise<void> {

@@ -112,6 +112,25 @@ describe("a session of a client", () => {
     own = await rig.client(await rig.uri());
   });
 
+  it("a replica that wakes lets nobody in by a password that was reset while it slept, however much was written", async () => {
+    await rig.newRole("sleeper");
+    const [before, there] = [
+      await rig.uri({ endpoint: replica, role: "sleeper" }),
+      await rig.uri({ endpoint: replica }),
+    ];
+    const known = "SELECT FROM pg_roles WHERE rolname = 'sleeper'";
+    await expect.poll(() => rig.query(there, known).catch(() => [])).toHaveLength(1);
+    await rig.change("POST", `/projects/${project}/endpoints/${replica}/suspend`);
+    const rows = "SELECT repeat(md5(i::text), 20) FROM generate_series(1, 40000) i";
+    await rig.query(await rig.uri(), `CREATE TABLE public.written_meanwhile AS ${rows}`);
+    const [reset] = await rig.change("POST", `${roles}/sleeper/reset_password`);
+    expect(reset).toMatchObject({ status: "finished" });
+    await expect(rig.query(before, "SELECT 1")).rejects.toThrow(/password authentication failed/);
+    const now = await rig.uri({ endpoint: replica, role: "sleeper" });
+    expect(await rig.query(now, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    own = await rig.client(await rig.uri());
+  });
+
   it("no session ends where a role or database is made, changed or deleted that has none", async () => {
     await rig.newRole("quiet");
     const databases = `/projects/${project}/branches/${main}/databases`;
