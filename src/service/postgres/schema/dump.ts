@@ -158,7 +158,8 @@ const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype 
     LATERAL pg_identify_object(classoid, objoid, objsubid) o(type, nspname, objname, shown),
     LATERAL (SELECT CASE WHEN type LIKE '% column' THEN 'COLUMN' WHEN type LIKE '% constraint' THEN 'CONSTRAINT'
         WHEN type = 'statistics object' THEN 'STATISTICS' ELSE upper(type) END AS kind,
-      CASE WHEN d.contypid <> 0 THEN format('%I ON DOMAIN %s', d.conname, d.contypid::regtype) ELSE shown END AS identity) k
+      CASE WHEN d.contypid <> 0 THEN format('%I ON DOMAIN %s', d.conname, d.contypid::regtype)
+        WHEN type = 'aggregate' THEN regexp_replace(shown, '\\(\\)$', '(*)') ELSE shown END AS identity) k
   ORDER BY classoid, d.conname, objoid, objsubid`;
 
 /** As pg_dump orders them. */

@@ -101,7 +101,7 @@ export const relationKinds: readonly Kind[] = [
   {
     rank: 10,
     query: `SELECT ${identity("pg_class", "c.oid")}, 'SEQUENCE', nspname, relname, rolname,
-      CASE WHEN attidentity IN ('a', 'd') THEN
+      CASE WHEN d.deptype = 'i' THEN
         format(E'ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (\\n    SEQUENCE NAME %I.%I\\n    %s\\n);',
           attrelid::regclass, attname, CASE attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, nspname, relname, ${bounds})
       ELSE format(E'CREATE %sSEQUENCE %I.%I\\n    %s%s;', CASE relpersistence WHEN 'u' THEN 'UNLOGGED ' END, nspname, relname,
@@ -112,7 +112,7 @@ export const relationKinds: readonly Kind[] = [
     rank: 10,
     query: `SELECT 'owned/' || c.oid, 'SEQUENCE OWNED BY', nspname, relname, rolname,
       format('ALTER SEQUENCE %I.%I OWNED BY %s.%I;', nspname, relname, attrelid::regclass, attname)
-      FROM ${sequences} WHERE attname IS NOT NULL AND attidentity = '' AND ${ownRelations}`,
+      FROM ${sequences} WHERE attname IS NOT NULL AND d.deptype = 'a' AND ${ownRelations}`,
   },
   {
     rank: 12,

@@ -42,7 +42,8 @@ export const rulesOfTables: readonly Kind[] = [
             attnum, attstattarget), '' ORDER BY attnum) FROM pg_attribute WHERE attrelid = i.oid AND attstattarget >= 0), '')
         || ${usesOfIndex("i.oid", "true")}
       FROM pg_index x JOIN pg_class i ON i.oid = indexrelid JOIN ${relations} ON c.oid = indrelid
-      WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownRelations}`,
+      WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownRelations}
+        AND (indisvalid OR c.relkind = 'p')`,
   },
   {
     rank: 22,
