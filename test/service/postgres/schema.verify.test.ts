@@ -60,6 +60,25 @@ const leftovers = `CREATE TABLE moved (id serial PRIMARY KEY, twice integer);
   COMMENT ON AGGREGATE how_many(*) IS 'all of them';
   INSERT INTO moved (twice) VALUES (1), (1)`;
 
+/** Constraints that forbid null, which have names and more from Postgres 18 on, and those of domains from 17 on. */
+const neverNull = `CREATE DOMAIN filled AS integer CONSTRAINT never NOT NULL;
+  CREATE DOMAIN usual AS integer NOT NULL;
+  CREATE TABLE alone (a integer, CONSTRAINT here NOT NULL a NO INHERIT, b integer NOT NULL NO INHERIT);
+  CREATE TABLE heir () INHERITS (alone);
+  CREATE TABLE strict_heir (CONSTRAINT again NOT NULL a) INHERITS (alone);
+  CREATE TABLE late (a integer, b integer);
+  CREATE TABLE late_heir () INHERITS (late);
+  ALTER TABLE late ADD CONSTRAINT later NOT NULL a NOT VALID, ALTER b SET NOT NULL;
+  CREATE TABLE parted (a integer CONSTRAINT own NOT NULL, b integer) PARTITION BY LIST (a);
+  CREATE TABLE part PARTITION OF parted (b CONSTRAINT more NOT NULL) DEFAULT;
+  COMMENT ON CONSTRAINT never ON DOMAIN filled IS 'kept';
+  COMMENT ON CONSTRAINT here ON alone IS 'kept';
+  COMMENT ON CONSTRAINT later ON late IS 'kept';
+  COMMENT ON CONSTRAINT own ON part IS 'kept'`;
+const neverNullAs = `SELECT conrelid::regclass::text AS of, conname, pg_get_constraintdef(oid) AS text, conislocal, coninhcount,
+  convalidated, obj_description(oid) AS comment FROM pg_constraint
+  WHERE contype = 'n' AND connamespace = 'public'::regnamespace ORDER BY 1, 2`;
+
 describe("the schema of a database", () => {
   it("holds all that makes it again, so that its copy has the same one", async () => {
     const sql = await schema(rig);
@@ -97,6 +116,20 @@ describe("the schema of a database", () => {
     );
     await expect(unmade).rejects.toThrow("could not create unique index");
     expect(await schema(rig, main, "leftovers")).toBe(sql);
+  });
+
+  it("what forbids null keeps its name, its comment, and whether it holds for old rows and for tables that inherit", async () => {
+    const newest = { ...seed, projects: seed.projects.map((one) => ({ ...one, pgVersion: 18 })) };
+    await using eighteen = await PostgresRig.start([], newest);
+    await eighteen.query(await eighteen.uri(), neverNull);
+    const sql = await schema(eighteen);
+    await eighteen.change("POST", `${schemaPath(main)}/databases`, { database: { name: "again", owner_name: "app" } });
+    const again = await eighteen.uri({ database: "again" });
+    await eighteen.query(again, sql);
+    expect(await schema(eighteen, main, "again")).toBe(sql);
+    const shown = await eighteen.query(again, neverNullAs);
+    expect(shown).toEqual(await eighteen.query(await eighteen.uri(), neverNullAs));
+    expect(shown).toHaveLength(12);
   });
 
   it("a schema is read without a compute, and starts none", async () => {

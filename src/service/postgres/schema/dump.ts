@@ -147,7 +147,7 @@ const publicSchema = "public schema";
 /** The object, the comment's name, and its statement. */
 const commentQuery = `SELECT CASE WHEN relkind = 'c' THEN 'pg_type/' || reltype WHEN x.oid IS NOT NULL THEN 'pg_constraint/' || x.oid
       WHEN d.convalidated AND NOT ${isApart("pg_constraint", "d.oid")} THEN
-        CASE WHEN d.contypid <> 0 THEN 'pg_type/' || d.contypid WHEN d.contype = 'c' THEN 'pg_class/' || d.conrelid
+        CASE WHEN d.contypid <> 0 THEN 'pg_type/' || d.contypid WHEN d.contype IN ('c', 'n') THEN 'pg_class/' || d.conrelid
           ELSE 'pg_constraint/' || d.oid END
       ELSE classoid::regclass || '/' || objoid END,
     kind || ' ' || CASE WHEN nspname IS NULL THEN identity ELSE replace(identity, quote_ident(nspname) || '.', '') END,

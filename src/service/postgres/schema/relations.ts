@@ -10,8 +10,11 @@ const columns = `SELECT string_agg(format('%I %s%s%s%s', attname, format_type(at
     CASE WHEN attgenerated = 's' THEN format(' GENERATED ALWAYS AS (%s) STORED', pg_get_expr(adbin, adrelid))
       WHEN attgenerated = 'v' THEN format(' GENERATED ALWAYS AS (%s)', pg_get_expr(adbin, adrelid))
       WHEN f.oid IS NOT NULL AND NOT ${isApart("pg_attrdef", "f.oid")} THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) END,
-    CASE WHEN attnotnull THEN ' NOT NULL' END), E',\\n    ' ORDER BY attnum) AS text
+    CASE WHEN attnotnull AND k.convalidated IS NOT false THEN concat(
+      CASE WHEN conname <> relname || '_' || attname || '_not_null' THEN format(' CONSTRAINT %I', conname) END, ' NOT NULL',
+      CASE WHEN connoinherit THEN ' NO INHERIT' END) END), E',\\n    ' ORDER BY attnum) AS text
   FROM pg_attribute LEFT JOIN pg_attrdef f ON adrelid = attrelid AND adnum = attnum
+  LEFT JOIN pg_constraint k ON conrelid = attrelid AND contype = 'n' AND conkey = ARRAY[attnum]
   WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND (attislocal OR c.relispartition)`;
 
 const checks = `SELECT string_agg(format(E',\\n    CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname) AS text
@@ -43,15 +46,19 @@ const inherited = `pg_inherits JOIN pg_attribute p ON p.attrelid = inhparent AND
 /** Settings that only ALTER TABLE makes: of columns, of a row's identity in replication, and of owners. */
 const settings = `(SELECT string_agg(text, '' ORDER BY place) FROM (
     SELECT attnum::int AS place, concat(
-      CASE WHEN attnotnull AND EXISTS (SELECT FROM ${inherited}) AND NOT EXISTS (SELECT FROM ${inherited} AND p.attnotnull)
-        THEN format(alter || 'SET NOT NULL;', attname) END,
+      CASE WHEN attnotnull AND EXISTS (SELECT FROM ${inherited}) AND CASE WHEN m.oid IS NULL
+          THEN NOT EXISTS (SELECT FROM ${inherited} AND p.attnotnull) ELSE m.coninhcount = 0 AND m.convalidated END
+        THEN CASE WHEN m.oid IS NULL THEN format(alter || 'SET NOT NULL;', attname)
+          ELSE format(E'\\n\\nALTER TABLE ONLY %I.%I ADD CONSTRAINT %I %s;', nspname, relname, m.conname,
+            pg_get_constraintdef(m.oid)) END END,
       CASE WHEN attstattarget >= 0 THEN format(alter || 'SET STATISTICS %s;', attname, attstattarget) END,
       CASE WHEN attstorage <> typstorage THEN format(alter || 'SET STORAGE %s;', attname, CASE attstorage
         WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END,
       CASE attcompression WHEN 'p' THEN format(alter || 'SET COMPRESSION pglz;', attname)
         WHEN 'l' THEN format(alter || 'SET COMPRESSION lz4;', attname) END,
       CASE WHEN attoptions IS NOT NULL THEN format(alter || 'SET (%s);', attname, array_to_string(attoptions, ', ')) END) AS text
-    FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid,
+    FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
+      LEFT JOIN pg_constraint m ON m.conrelid = attrelid AND m.contype = 'n' AND m.conkey = ARRAY[attnum],
       LATERAL (SELECT format(E'\\n\\nALTER TABLE ONLY %I.%I ALTER COLUMN %%I ', nspname, relname)) k(alter)
     WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
     UNION ALL SELECT 32767, format(E'\\n\\nALTER TABLE ONLY %I.%I REPLICA IDENTITY %s;', nspname, relname,

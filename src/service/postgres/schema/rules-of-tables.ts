@@ -13,9 +13,9 @@ function constraints(rank: number, type: string, which: string): Kind {
   return {
     rank,
     query: `SELECT ${identity("pg_constraint", "k.oid")}, '${type}', nspname, relname || ' ' || conname, rolname,
-      format(E'ALTER TABLE %s%I.%I\\n    ADD CONSTRAINT %I %s;', CASE WHEN contype = 'c' OR relkind = 'p' AND contype = 'f' THEN '' ELSE 'ONLY ' END,
+      format(E'ALTER TABLE %s%I.%I\\n    ADD CONSTRAINT %I %s;', CASE WHEN contype IN ('c', 'n') OR relkind = 'p' AND contype = 'f' THEN '' ELSE 'ONLY ' END,
         nspname, relname, conname, pg_get_constraintdef(k.oid)) || ${usesOfIndex("conindid", "contype IN ('p', 'u', 'x')")}
-      FROM pg_constraint k JOIN ${relations} ON c.oid = conrelid WHERE ${which} AND ${ownRelations}`,
+      FROM pg_constraint k JOIN ${relations} ON c.oid = conrelid WHERE (${which}) AND ${ownRelations}`,
   };
 }
 
@@ -34,7 +34,7 @@ export const rulesOfTables: readonly Kind[] = [
       JOIN pg_roles r ON r.oid = typowner
       WHERE (NOT convalidated OR ${isApart("pg_constraint", "k.oid")}) AND ${ownSchemas} AND ${notOfExtension("pg_type", "t.oid")}`,
   },
-  constraints(20, "CONSTRAINT", "contype IN ('p', 'u', 'x')"),
+  constraints(20, "CONSTRAINT", "contype IN ('p', 'u', 'x') OR contype = 'n' AND conislocal AND NOT convalidated"),
   {
     rank: 21,
     query: `SELECT ${identity("pg_class", "i.oid")}, 'INDEX', nspname, i.relname, rolname, pg_get_indexdef(i.oid) || ';'

@@ -74,7 +74,8 @@ export const typesAndFunctions: readonly Kind[] = [
             E',\\n    subtype_diff = ' || nullif(rngsubdiff::oid, 0)::regproc) FROM pg_range WHERE rngtypid = t.oid)
         ELSE format('CREATE DOMAIN %I.%I AS %s%s%s%s%s;', nspname, typname, format_type(typbasetype, typtypmod),
           ${collated("t.typbasetype", "t.typcollation")},
-          CASE WHEN typnotnull THEN ' NOT NULL' ELSE '' END, ' DEFAULT ' || pg_get_expr(typdefaultbin, 0),
+          CASE WHEN typnotnull THEN concat((SELECT format(' CONSTRAINT %I', conname) FROM pg_constraint
+            WHERE contypid = t.oid AND contype = 'n' AND conname <> typname || '_not_null'), ' NOT NULL') END, ' DEFAULT ' || pg_get_expr(typdefaultbin, 0),
           (SELECT string_agg(format(E'\\n\\tCONSTRAINT %I %s', conname, pg_get_constraintdef(k.oid)), '' ORDER BY conname)
             FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c' AND convalidated
               AND NOT ${isApart("pg_constraint", "k.oid")})) END
