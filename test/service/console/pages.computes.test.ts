@@ -183,6 +183,25 @@ it.each([
   });
 });
 
+it("a largest size that is now the smallest one shown is a change, and one left as it was shown is none", () => {
+  shop.patch(primary, { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2 });
+  shop.finishOperations();
+  expect(ana.post(page, { ...shown, shown: "1/2/0", max: "1" }).status).toBe(200);
+  shop.finishOperations();
+  expect(shop.get(primary).autoscaling_limit_max_cu).toBe(1);
+  shop.patch(primary, { autoscaling_limit_max_cu: 4 });
+  shop.finishOperations();
+  expect(ana.post(page, { ...shown, shown: "1/2/0", max: "2" }).status).toBe(200);
+  expect(shop.get(primary).autoscaling_limit_max_cu).toBe(4);
+});
+
+it("a smallest size that is now the largest one shown is a change", () => {
+  shop.patch(primary, { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2 });
+  shop.finishOperations();
+  expect(ana.post(page, { ...shown, shown: "1/2/0", min: "2", max: "2" }).status).toBe(200);
+  expect(shop.get(primary).autoscaling_limit_min_cu).toBe(2);
+});
+
 it("a form without fields leaves the compute as it is", () => {
   shop.patch(primary, { suspend_timeout_seconds: 900 });
   expect(ana.post(page, { compute: primary, shown: "1/1/900" }).status).toBe(200);

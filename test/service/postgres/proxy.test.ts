@@ -181,6 +181,14 @@ it("a client that is asked for its password, or to prove it, and says nothing is
   proving.destroy();
 });
 
+it("offers a client without TLS no login that is bound to a certificate: libpq refuses such an offer", async () => {
+  const one = await client();
+  one.write(startup);
+  const asked = await new Promise<Buffer>((resolve) => one.once("data", resolve));
+  expect(asked.subarray(9).toString()).toBe("SCRAM-SHA-256\0\0");
+  one.destroy();
+});
+
 it("counts a client when it has logged in, and refuses it then where there is no room", async () => {
   places = 1;
   const strangers = await Promise.all([client(), client(), client()]);
