@@ -138,6 +138,7 @@ const excepted: Readonly<Record<string, string>> = {
   "src/service/http/long-answers.ts": "setImmediate(…)",
   "src/service/postgres/session/sql-client.ts": "setImmediate(…)",
   "src/service/postgres/schema/steps.ts": "setImmediate(…)",
+  "src/service/sharing/slices.ts": "setImmediate(…)",
 };
 
 /** Imports against the direction of the layers, or of a package by who may not know it. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { duplexPair } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
 import { connect, createSecureContext, type TLSSocket } from "node:tls";
 import { expect, it } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
@@ -134,4 +135,32 @@ it("a client that asks for TLS, and then goes on in clear, is not served", async
   expect(String((await once(client, "data"))[0])).toBe("S");
   client.write(startupPacket(0x30000, new Map([["user", "ana"]])));
   expect(await opened).toContain("Rejection");
+});
+
+it("what a client sends over TLS in one piece is read in many turns of the loop", async () => {
+  const [client, server] = duplexPair();
+  const opened = open(server, secure);
+  client.write(ssl);
+  await once(client, "data");
+  const [socket, relayed] = duplexPair();
+  client.pipe(relayed);
+  let send = (chunk: Buffer) => void client.write(chunk);
+  relayed.on("data", (chunk: Buffer) => send(chunk));
+  const secured = connect({ socket, rejectUnauthorized: false }).on("error", () => {});
+  await once(secured, "secureConnect");
+  secured.write(startupPacket(0x30000, new Map([["user", "ana"]])));
+  const { client: reader } = await opened;
+  const records: Buffer[] = [];
+  send = (chunk) => void records.push(chunk);
+  // One record each.
+  for (let sent = 0; sent < 1000; sent += 1) await new Promise((resolve) => secured.write("x", resolve));
+  const inTurns = [0];
+  reader.on("data", (chunk: Buffer) => inTurns.push((inTurns.pop() ?? 0) + chunk.length)).resume();
+  client.write(Buffer.concat(records));
+  while (inTurns.reduce((sum, read) => sum + read, 0) < 1000) {
+    await turn();
+    inTurns.push(0);
+  }
+  expect(Math.max(...inTurns)).toBeLessThan(200);
+  secured.destroy();
 });

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { type SecureContext, TLSSocket } from "node:tls";
 import { endKeyChanges } from "../../sharing/key-changes.ts";
+import { Slices } from "../../sharing/slices.ts";
 import { Rejection } from "../session/rejection.ts";
 import { nextChunk } from "./next-chunk.ts";
 import { type Opening, readOpening } from "./startup.ts";
@@ -71,7 +72,7 @@ export async function open(
 }
 
 function secured(raw: Duplex, secureContext: SecureContext): Duplex {
-  const secure = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: ["postgresql"] });
+  const secure = new TLSSocket(new Slices(raw), { isServer: true, secureContext, ALPNProtocols: ["postgresql"] });
   // The connection below it closes too.
   secure.on("error", () => {});
   // After the handshake Node does no more than say that a channel is broken, and keeps all bytes that still come.
